@@ -46,7 +46,7 @@ def find(
         How many.
     by
         What is good: many *edges* or *vertices*, *balanced* sides, *weight* of the members, or
-        *surprise*: how unlikely the block is where edges fall by degree, in nats.
+        *surprise*: how far the block is beyond what chance gives, in nats (docs/surprise.md).
     diverse
         Whether each next group is the one that adds most edges, or surprise, to those before it.
     min_left, min_right, min_edges, max_left, max_right
@@ -58,12 +58,12 @@ def find(
     max_left_degree, max_right_degree
         Vertices with more edges are left out.
     min_surprise
-        Least surprise, with ``by="surprise"``.
+        Least surprise, with ``by="surprise"``; by default whatever is above 0.
     left_weights, right_weights
         A dict of weights by label, or a file of LABEL,WEIGHT lines, with ``by="weight"``; without
         them edges have the weights of the column ``weight``.
     time_limit
-        Seconds, after which the best so far are given, not proven.
+        Seconds, after which the best so far are given, not proven; by surprise 60, unless given.
     threads
         As in `enumerate`.
     **reading

@@ -66,11 +66,12 @@ def update_flow(
 
 @task(name="watch", task_run_name="look at {source}", **STAGE)
 def watch_task(
-    source: str, settings: dict[str, Any] | None, replace: bool, settle: float, quarantine: bool
+    source: str, settings: dict[str, Any] | None, replace: bool, settle: float, quarantine: bool, again: bool
 ) -> list[dict[str, Any]]:
     """Look, and take what is new; tried again, it takes nothing twice."""
     asked = finishes_alone(settings_of(settings))
-    watch, records = Watch(source, asked, replace=replace, settle=settle, quarantine=quarantine), []
+    watch = Watch(source, asked, replace=replace, settle=settle, quarantine=quarantine, again=again)
+    records: list[dict[str, Any]] = []
     while True:
         taken = watch.take(Observer(told=tell_prefect))
         if taken.anything or not taken.more:
@@ -88,6 +89,7 @@ def watch_flow(
     replace: bool = False,
     settle: float = SETTLE_SECONDS,
     quarantine: bool = False,
+    again: bool = False,
 ) -> dict[str, Any]:
     """Take what is new in a folder, below a prefix or behind a glob: one look a scheduled run.
 
@@ -103,6 +105,8 @@ def watch_flow(
         Seconds for which a new file must stay as it is, so that it is taken.
     quarantine
         Set a file aside that cannot be taken, instead of an error, and go on with the others.
+    again
+        Take files that were rolled back with the version that took them, too.
 
     Returns
     -------
@@ -110,7 +114,7 @@ def watch_flow(
         The last record of `pipeline.versions.watch.Taken`, as the data of a state whose message
         says what was taken and set aside; there are several where files were taken one by one.
     """
-    records = watch_task(source, settings, replace, settle, quarantine)
+    records = watch_task(source, settings, replace, settle, quarantine, again)
     for record in records:
         if record["update"] is not None:
             _leave_artifacts(source, record["update"])

@@ -104,6 +104,8 @@ def taken_in_words(record: dict[str, Any]) -> str:
     """Say what a look of a watch took, in one line."""
     waiting = f"; {many(len(record['waiting']), 'file')} still written or empty" if record["waiting"] else ""
     aside = [f"{one['file'].rsplit('/', 1)[-1]} is set aside: {one['reason']}" for one in record["quarantined"]]
+    if record["set_aside"]:
+        waiting += f"; {many(len(record['set_aside']), 'file')} rolled back or rejected stay out"
     if record["how"] == "set aside":
         return "; ".join(aside) + waiting
     waiting += "".join(f"; {one}" for one in aside)
@@ -117,6 +119,22 @@ def taken_in_words(record: dict[str, Any]) -> str:
     return f"{files}: {update_in_words(record['update'])}{waiting}"
 
 
+def rolled_back_in_words(record: dict[str, Any]) -> str:
+    """Say which run is the latest now, and which files are set aside.
+
+    Examples
+    --------
+    >>> rolled_back_in_words({"run": "a1", "before": "b2", "set_aside": ["in/3.csv"], "rejected": False})
+    'run a1 is the latest now; it was b2; 3.csv: watch --again takes it'
+    """
+    said = f"run {record['run']} is the latest now; it was {record['before']}"
+    if not (aside := record["set_aside"]):
+        return said
+    files = some([uri.rsplit("/", 1)[-1] for uri in aside], 3)
+    then = "no watch takes" if record["rejected"] else "watch --again takes"
+    return f"{said}; {files}: {then} {'it' if len(aside) == 1 else 'them'}"
+
+
 def update_in_words(record: dict[str, Any]) -> str:
     """Say what an update changed, in one line."""
     if record["how"] in ("nothing", "taken"):
@@ -125,6 +143,7 @@ def update_in_words(record: dict[str, Any]) -> str:
     moved += f", {record['gone']:,} gone" if record["gone"] else ""
     outside = record["dropped_by_window"]
     moved += f", {many(outside, 'row')} before the window left out" if outside else ""
+    moved += f", {many(record['left_window'], 'row')} left the window" if record["left_window"] else ""
     found = f"{many(record['bicliques'], 'maximal biclique')}, digest {record['digest']}"
     if record["how"] == "full run":
         return f"version {record['version']} of run {record['parent']}: {moved}; {found} ({record['reason']})"

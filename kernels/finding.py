@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +18,9 @@ from bicliq.kernels.cuda.finding import MOST_WANTED, CudaFindSearch, Wanted
 from bicliq.kernels.enumeration import LARGEST_SIZE, UNREACHED, chosen_side
 from bicliq.kernels.errors import BackendError, memory_is_capacity
 from bicliq.kernels.surprise import SURPRISE_UNIT, SurpriseTerms
+
+NONE = np.zeros(0, np.int64)
+"""Terms or costs of what has none."""
 
 Objective = Literal["edges", "vertices", "balanced", "weight", "surprise"]
 OBJECTIVES: tuple[str, ...] = get_args(Objective)
@@ -113,7 +117,6 @@ def top_bicliques(
     edge_weights: Any = None,
     left_degrees: Any = None,
     right_degrees: Any = None,
-    n_edges: int | None = None,
     diverse: bool = False,
     side: Literal["auto", "left", "right"] = "auto",
     threads: int = 1,
@@ -140,9 +143,9 @@ def top_bicliques(
         - *balanced*: min(|L|, |R|), in vertices.
         - *weight*: the sum of `left_weights` over L and of `right_weights` over R, in their unit;
           or the sum of `edge_weights` over L × R.
-        - *surprise*: the negative log-likelihood of the block where edges fall by degree, in nats:
-          the sum over u in L and v in R of ln(m / (d_u · d_v)), which is
-          |L|·|R|·ln m − |R|·Σ_L ln d_u − |L|·Σ_R ln d_v. See the notes.
+        - *surprise*: how far it is beyond chance, in nats: Σ −ln p over its pairs, p the chance of
+          a pair in a random table with these degrees, less the logarithm of the number of blocks
+          of its sizes. Above 0 is news: see `SurpriseTerms`.
     min_left, min_right, min_edges, max_left, max_right : int
         Only maximal bicliques of these sizes.
     min_value : float, optional
@@ -151,8 +154,8 @@ def top_bicliques(
         A weight a vertex, for ``objective="weight"``; a side without weights counts nothing.
     edge_weights : array of float, shape (n_edges,)
         A weight an edge, for ``objective="weight"``, in place of weights of vertices.
-    left_degrees, right_degrees, n_edges : array of int, int, optional
-        Degrees and edges for *surprise*, where the graph is a part of another one; by default those
+    left_degrees, right_degrees : array of int, optional
+        Degrees for *surprise*, where the graph is a part of another one; by default those
         of the graph itself.
     diverse : bool
         Cover the graph by greed: the best biclique, then again and again the one that adds most to
@@ -194,9 +197,7 @@ def top_bicliques(
     and `best_sink.hpp` say how. O(edges) before the search; what the search visits are the nodes
     whose bound reaches the k-th best.
 
-    Surprise is −ln of the probability of all edges of the block under the model of Chung and Lu
-    (2002), where u and v are joined with probability p = d_u · d_v / m independently; a pair with
-    d_u · d_v > m counts against the block. Each vertex's ½ ln m − ln d is rounded to a multiple of
+    Each −ln p is rounded to a multiple of
     2⁻²⁰ nats, so that equal blocks are equal to the last bit. Weights are rounded alike, to a power
     of two that lets the sum of all fit 61 bits: weights that are whole numbers stay exact.
 
@@ -229,22 +230,20 @@ def top_bicliques(
     workers = number_of_threads(threads)
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time_limit is {time_limit!r}; it must be a number of seconds of at least 0")
-    if edge_weights is not None or diverse:
+    if edge_weights is not None or (diverse and objective != "surprise"):
         if edge_weights is not None and (left_weights is not None or right_weights is not None):
             raise ValueError("weights are those of edges or those of vertices, not both")
         if diverse and (objective not in ("edges", "surprise", "weight") or left_weights is not None):
             raise ValueError("diverse needs an objective that is a sum over edges: edges, surprise, or edge_weights")
-        weights, unit = _of_edges(
-            objective, starts, columns, n_columns, edge_weights, left_degrees, right_degrees, n_edges
-        )
+        weights, unit = _of_edges(objective, columns, edge_weights)
     else:
         terms, unit = _terms(
-            objective, starts, columns, n_columns, left_weights, right_weights, left_degrees, right_degrees, n_edges
+            objective, starts, columns, n_columns, left_weights, right_weights, left_degrees, right_degrees
         )
     graph = Packed.of(starts, columns, n_columns)
     if Backend(backend) is Backend.CUDA:
         reason = why_not("cuda") or gpu_cannot_find(
-            wanted, diverse=diverse, edge_weights=edge_weights is not None, time_limit=time_limit
+            wanted, objective, diverse=diverse, edge_weights=edge_weights is not None, time_limit=time_limit
         )
         if reason is not None:
             raise BackendError(f"backend 'cuda' cannot find this: {reason}")
@@ -253,13 +252,18 @@ def top_bicliques(
     csr = graph.indptr, graph.indices, graph.n_right, chosen == "left"
     extension = load_extension()
     least = _least(min_value, unit)
+    if diverse and objective == "surprise":
+        step = partial(_step, csr, _of_kept(graph, terms), sizes, workers)
+        return _surprising_cover(
+            step, graph, _Cover(starts, columns), wanted, max(least, 1), chosen, workers, time_limit, progress
+        )
     if edge_weights is not None or diverse:
         task: Any = extension.EdgeFinding(
             *csr, weights, bool(diverse), wanted, max(least, 1) if diverse else least, *sizes, workers
         )
     else:
         by = extension.Objective[objective]
-        task = extension.Finding(*csr, by, wanted, least, *_terms_of(graph, terms), *sizes, workers)
+        task = extension.Finding(*csr, by, wanted, least, _of_kept(graph, terms).arrays, [], *sizes, workers)
 
     def groups_of(answers: list[Any]) -> list[Group]:
         return [
@@ -292,8 +296,58 @@ def top_bicliques(
     )
 
 
+def _step(
+    csr: tuple[Any, ...], terms: SurpriseTerms, sizes: list[int], threads: int, covered: list[Any], least: int
+) -> Any:
+    """Start the search for the most surprising biclique besides what is covered."""
+    extension = load_extension()
+    return extension.Finding(*csr, extension.Objective.surprise, 1, least, terms.arrays, covered, *sizes, threads)
+
+
+def _surprising_cover(
+    step: Callable[[list[Any], int], Any],
+    graph: Packed,
+    cover: _Cover,
+    k: int,
+    least: int,
+    side: Side,
+    threads: int,
+    time_limit: float | None,
+    progress: Callable[[FindProgress], Any] | None,
+) -> FindResult:
+    """Search step by step for what adds most, where a pair counts for one group alone."""
+    started, proven, nodes, roots = time.monotonic(), True, 0, 0
+    covered: list[Any] = []
+    seconds = {"prepare": 0.0, "search": 0.0}
+    while proven and len(covered) < k:
+        task = step(covered, least)
+
+        def tell(running: Any = task) -> None:
+            if progress is not None:
+                progress(FindProgress(list(cover.groups), running.roots_done, running.n_roots))
+
+        left = None if time_limit is None else max(time_limit - (time.monotonic() - started), 0.0)
+        wait_for(task, tell, time_limit=left)
+        told = task.result()
+        proven, nodes, roots = told["proven"], nodes + told["nodes"], roots + told["roots"]
+        seconds = {name: spent + told[f"{name}_seconds"] for name, spent in seconds.items()}
+        if not told["answers"]:
+            break
+        ((value, left_members, right_members),) = told["answers"]
+        covered.append((left_members.tolist(), right_members.tolist()))
+        members = _numbers(graph.left, left_members), _numbers(graph.right, right_members)
+        cover.add([Group(*members, value * SURPRISE_UNIT)])
+    extension = load_extension()
+    return FindResult(cover.groups, proven, side, nodes, roots, seconds, threads, f"cpu-{extension.isa}")
+
+
 def gpu_cannot_find(
-    k: int, *, diverse: bool = False, edge_weights: bool = False, time_limit: float | None = None
+    k: int,
+    objective: str = "edges",
+    *,
+    diverse: bool = False,
+    edge_weights: bool = False,
+    time_limit: float | None = None,
 ) -> str | None:
     """Say why a GPU cannot answer a question of `top_bicliques`, or None where it can.
 
@@ -306,6 +360,8 @@ def gpu_cannot_find(
         return "it finds no covers"
     if edge_weights:
         return "it takes weights of vertices only"
+    if objective == "surprise":
+        return "it knows no surprise"
     if time_limit is not None:
         return "it has no time limit"
     return None if k <= MOST_WANTED else f"it finds at most {MOST_WANTED:,} answers, and {k:,} are asked for"
@@ -318,22 +374,22 @@ def _on_gpu(
     k: int,
     least: int,
     sizes: list[int],
-    terms: tuple[Int64Array, Int64Array],
+    terms: SurpriseTerms,
     unit: float | None,
 ) -> FindResult:
     min_left, min_right, min_edges, max_left, max_right = sizes
     n_left, n_right = len(graph.indptr) - 1, graph.n_right
     chosen = chosen_side(side, graph, Backend.CUDA)
-    csr, of_graph = (graph.indptr, graph.indices, n_right), _terms_of(graph, terms)
+    csr, of_graph = (graph.indptr, graph.indices, n_right), _of_kept(graph, terms)
     extension, only_opens = load_extension(), True
     by = extension.Objective[objective]
-    opening = extension.Finding(*csr, chosen == "left", by, k, least, *of_graph, *sizes, 1, only_opens)
+    opening = extension.Finding(*csr, chosen == "left", by, k, least, of_graph.arrays, [], *sizes, 1, only_opens)
     ids, no_hashes = [np.arange(n, dtype=np.int32) for n in (n_left, n_right)], np.zeros(0, np.uint64)
     request = EnumerationRequest(
         *csr, side=chosen, roots=None, left_ids=ids[0], right_ids=ids[1], left_hashes=no_hashes, right_hashes=no_hashes,
         min_left=min_left, min_right=min_right, min_edges=min_edges, max_bicliques=None, threads=1,
     )  # fmt: skip
-    search = CudaFindSearch(request, Wanted(objective, k, max_left, max_right, *of_graph), opening)
+    search = CudaFindSearch(request, Wanted(objective, k, max_left, max_right, of_graph.left, of_graph.right), opening)
     groups = [
         Group(_numbers(graph.left, np.array(left)), _numbers(graph.right, np.array(right)), value * (unit or 1))
         for value, left, right in search.answers()
@@ -351,13 +407,13 @@ def _on_gpu(
     )
 
 
-def _terms_of(graph: Packed, terms: tuple[Int64Array, Int64Array]) -> tuple[Int64Array, Int64Array]:
+def _of_kept(graph: Packed, terms: SurpriseTerms) -> SurpriseTerms:
     """The terms of the vertices that are left."""
     left, right = (
         values if kept is None or not len(values) else values[kept]
-        for values, kept in zip(terms, (graph.left, graph.right), strict=True)
+        for values, kept in ((terms.left, graph.left), (terms.right, graph.right))
     )
-    return left, right
+    return replace(terms, left=left, right=right)
 
 
 def _largest(name: str, value: Any) -> int:
@@ -406,29 +462,17 @@ class _Cover:
             self.groups.append(replace(group, covered=int(np.count_nonzero(self._covered))))
 
 
-def _of_edges(
-    objective: str,
-    starts: Int64Array,
-    columns: Int32Array,
-    n_right: int,
-    edge_weights: Any,
-    left_degrees: Any,
-    right_degrees: Any,
-    n_edges: Any,
-) -> tuple[Int64Array, float | None]:
+def _of_edges(objective: str, columns: Int32Array, edge_weights: Any) -> tuple[Int64Array, float | None]:
     """A whole number an edge, and the unit of these numbers; None where edges are counted."""
-    if edge_weights is not None:
-        if objective != "weight":
-            raise ValueError(f"weights are for objective 'weight', not {objective!r}")
-        given = _checked(edge_weights, len(columns), "edge_weights", "an edge")
-        (weights, _), unit_of_weights = _of_weights(given, np.zeros(0))
-        return weights, unit_of_weights
-    if objective == "weight":
-        raise ValueError("diverse by weight needs edge_weights")
-    (left, right), unit = _terms(objective, starts, columns, n_right, None, None, left_degrees, right_degrees, n_edges)
-    if unit is None:
+    if edge_weights is None:
+        if objective == "weight":
+            raise ValueError("diverse by weight needs edge_weights")
         return np.ones(len(columns), np.int64), None
-    return np.repeat(left, np.diff(starts)) + right[columns], unit
+    if objective != "weight":
+        raise ValueError(f"weights are for objective 'weight', not {objective!r}")
+    given = _checked(edge_weights, len(columns), "edge_weights", "an edge")
+    (weights, _), unit_of_weights = _of_weights(given, np.zeros(0))
+    return weights, unit_of_weights
 
 
 def _terms(
@@ -440,31 +484,28 @@ def _terms(
     right_weights: Any,
     left_degrees: Any,
     right_degrees: Any,
-    n_edges: Any,
-) -> tuple[tuple[Int64Array, Int64Array], float | None]:
-    """A whole number a vertex, and the unit of these numbers; None where sizes alone count."""
+) -> tuple[SurpriseTerms, float | None]:
+    """Whole numbers by vertex, and their unit; None where sizes alone count."""
     n_left = len(starts) - 1
     if objective == "weight":
         if left_weights is None and right_weights is None:
             raise ValueError("objective 'weight' needs left_weights, right_weights, or both")
-        return _of_weights(
-            _checked(left_weights, n_left, "left_weights"), _checked(right_weights, n_right, "right_weights")
-        )
+        given = _checked(left_weights, n_left, "left_weights"), _checked(right_weights, n_right, "right_weights")
+        terms, unit = _of_weights(*given)
+        return SurpriseTerms(*terms, NONE, NONE), unit
     if left_weights is not None or right_weights is not None:
         raise ValueError(f"weights are for objective 'weight', not {objective!r}")
     if objective == "surprise":
-        edges = len(columns) if n_edges is None else whole_number("n_edges", n_edges, least=0)
         left = np.diff(starts) if left_degrees is None else _checked(left_degrees, n_left, "left_degrees")
         right = (
             np.bincount(columns, minlength=n_right)
             if right_degrees is None
             else _checked(right_degrees, n_right, "right_degrees")
         )
-        terms = SurpriseTerms.of_degrees(left, right, edges)
-        return (terms.left, terms.right), SURPRISE_UNIT
-    if left_degrees is not None or right_degrees is not None or n_edges is not None:
+        return SurpriseTerms.of_degrees(left, right), SURPRISE_UNIT
+    if left_degrees is not None or right_degrees is not None:
         raise ValueError(f"degrees are for objective 'surprise', not {objective!r}")
-    return (np.zeros(0, np.int64), np.zeros(0, np.int64)), None
+    return SurpriseTerms(NONE, NONE, NONE, NONE), None
 
 
 def _checked(values: Any, n: int, name: str, of: str = "a vertex") -> Any:

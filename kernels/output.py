@@ -112,7 +112,7 @@ class RowGroupLayout:
             self.level,
             self.compress,
             [extension.Objective[objective] for objective in self.objectives],
-            None if self.terms is None else (self.terms.left, self.terms.right),
+            None if self.terms is None else self.terms.arrays,
             SURPRISE_UNIT,
         )
 

@@ -1,48 +1,83 @@
-"""Surprise: how unlikely a biclique is where edges fall by degree, as `top_bicliques` has it."""
+"""Surprise: how far a biclique is beyond chance, given the degrees, as `top_bicliques` has it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from bicliq.kernels.contracts import BicliqueBatch, Int64Array
+from bicliq.kernels.contracts import BicliqueBatch, Int32Array, Int64Array
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.errors import memory_is_capacity
 
 SURPRISE_UNIT = 2.0**-20
 """Nats: logarithms are rounded to whole multiples of this, so that sums are exact."""
 
+LARGEST_TERM = 12.0
+"""Nats of a term, at most, in either direction: a chance that differs from 0 or 1 by 4e-11."""
+
+CORRECTION_SHIFT = 10
+"""Bits of a sum of two terms that its correction does not look at: steps of 2⁻¹⁰ nats."""
+
+LARGEST_CORRECTED = 16.0
+"""Nats of a sum of two terms from which on its correction is less than half a unit."""
+
+ROUNDS, CLOSE_ENOUGH = 300, 1e-7
+"""Of the fixed point: at most so many rounds, until all degrees are met to this share. A
+vertex that is joined to nearly all others comes near slowly, and makes no difference."""
+
 
 @dataclass(frozen=True, eq=False)
 class SurpriseTerms:
-    """What each vertex of a graph adds to the surprise of a biclique, an edge: ½ ln m − ln d.
+    """What the surprise of a biclique is made of, for one graph.
 
-    The surprise of L × R is then |R| times the sum of the terms of L, and |L| times that of R.
+    Left vertex u and right vertex v are joined by chance p = x_u · y_v / (1 + x_u · y_v), where x
+    and y are such that every vertex has its degree on average: the random table of maximum entropy.
+    L × R is worth Σ −ln p over its pairs, less ln C(n_left, |L|) + ln C(n_right, |R|), the number
+    of blocks of its sizes. A random table then has at most exp(−s) blocks worth s or more on
+    average, for each size.
 
     Parameters
     ----------
     left, right : array of int64
-        The terms of both sides, by id, in units of 2⁻²⁰ nats.
+        −ln x and −ln y by vertex, in units of 2⁻²⁰ nats.
+    left_costs, right_costs : array of int64
+        ln C(n, k) by k, in the same unit.
 
     Examples
     --------
-    >>> SurpriseTerms.of_degrees([2, 2], [2, 2], 4).left.tolist()  # ½ ln 4 = ln 2
+    >>> terms = SurpriseTerms.of_degrees([1, 1], [1, 1])  # p = 1/2 for each pair: x · y = 1
+    >>> (terms.left + terms.right).tolist()
     [0, 0]
+    >>> (terms.left_costs * terms.unit).round(3).tolist()  # 1, 2, 1 ways to choose 0, 1, 2 of 2
+    [0.0, 0.693, 0.0]
     """
 
     left: Int64Array
     right: Int64Array
+    left_costs: Int64Array
+    right_costs: Int64Array
 
     unit: ClassVar[float] = SURPRISE_UNIT
     """Nats of a term of 1."""
 
+    step: ClassVar[float] = SURPRISE_UNIT * (2**CORRECTION_SHIFT + 2)
+    """Nats by which a pair is worth more or less where its terms are rounded otherwise, at most."""
+
     @classmethod
-    def of_degrees(cls, left_degrees: Any, right_degrees: Any, n_edges: int) -> SurpriseTerms:
-        """Return the terms of a graph with these degrees and so many edges."""
-        return cls(_terms(left_degrees, n_edges), _terms(right_degrees, n_edges))
+    def of_degrees(cls, left_degrees: Any, right_degrees: Any) -> SurpriseTerms:
+        """Return the terms of a graph with these degrees; both sides' must add up to its edges.
+
+        Notes
+        -----
+        O(different left degrees × different right degrees) a round of a fixed point; vertices of
+        one degree have one term (Squartini, Garlaschelli 2011; Saracco et al. 2015).
+        """
+        left, right = np.asarray(left_degrees), np.asarray(right_degrees)
+        return cls(*_terms(left, right), *(_costs(int(np.count_nonzero(side)), len(side)) for side in (left, right)))
 
     def of(self, batch: BicliqueBatch) -> npt.NDArray[np.float64]:
         """Return the surprise of each biclique of a batch, in nats.
@@ -59,37 +94,89 @@ class SurpriseTerms:
 
         Notes
         -----
-        O(ids) time, without Python's lock. Sums are of whole numbers, so the value is that of
-        `top_bicliques` and of a stored column (`encode_bicliques`), to the last bit.
+        O(edges of the bicliques) time, without Python's lock. Sums are of whole numbers, so the
+        value is that of `top_bicliques` and of a stored column (`encode_bicliques`), to the last
+        bit.
 
         Examples
         --------
         >>> from bicliq.kernels import stream_maximal_bicliques
-        >>> terms = SurpriseTerms.of_degrees([1, 1], [1, 1], 2)
+        >>> terms = SurpriseTerms.of_degrees([1, 1], [1, 1])
         >>> with stream_maximal_bicliques([0, 1, 2], [0, 1], 2) as stream:
-        ...     [terms.of(batch).round(3).tolist() for batch in stream]  # ln 2
-        [[0.693, 0.693]]
+        ...     [terms.of(batch).round(3).tolist() for batch in stream]  # ln 2 - 2 ln 2
+        [[-0.693, -0.693]]
         """
         return _surprise(batch, self)
+
+    def of_group(self, left: Any, right: Any) -> tuple[float, float]:
+        """Return the surprise of one block, and how many edges chance puts there on average.
+
+        Parameters
+        ----------
+        left, right : array of int
+            Its members, ascending.
+
+        Notes
+        -----
+        O(edges of the block).
+
+        Examples
+        --------
+        >>> terms = SurpriseTerms.of_degrees([1, 1], [1, 1])
+        >>> [round(value, 3) for value in terms.of_group([0], [0])]
+        [-0.693, 0.5]
+        """
+        ids = [np.asarray(side, np.int32) for side in (left, right)]
+        ends = [np.array([0, len(side)], np.int32) for side in ids]
+        batch = BicliqueBatch(ends[0], ids[0], ends[1], ids[1], np.zeros(1, np.int32))
+        odds = np.add.outer(self.left[ids[0]], self.right[ids[1]]) * SURPRISE_UNIT
+        return float(self.of(batch)[0]), float((1 / (1 + np.exp(odds))).sum())
+
+    @property
+    def arrays(self) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array, Int32Array, int, int]:
+        """What the extension takes: terms, costs, and the correction of a sum of two terms."""
+        lowest = int(-2 * LARGEST_TERM / SURPRISE_UNIT)
+        corrected = corrections() if len(self.left_costs) else np.zeros(0, np.int32)
+        return self.left, self.right, self.left_costs, self.right_costs, corrected, lowest, CORRECTION_SHIFT
+
+
+@cache
+def corrections() -> Int32Array:
+    """Return ln(1 + exp(−x)) in units, by x from −2 · `LARGEST_TERM` on, in steps."""
+    step = SURPRISE_UNIT * 2**CORRECTION_SHIFT
+    x = np.arange(-2 * LARGEST_TERM, LARGEST_CORRECTED, step) + step / 2
+    found: Int32Array = np.rint(np.log1p(np.exp(-x)) / SURPRISE_UNIT).astype(np.int32)
+    return found
 
 
 @memory_is_capacity
 def _surprise(batch: BicliqueBatch, terms: SurpriseTerms) -> npt.NDArray[np.float64]:
     lists = batch.left_offsets, batch.left, batch.right_offsets, batch.right
-    found: npt.NDArray[np.float64] = load_extension().surprise(*lists, terms.left, terms.right, SURPRISE_UNIT)
+    found: npt.NDArray[np.float64] = load_extension().surprise(*lists, terms.arrays, SURPRISE_UNIT)
     return found
 
 
-def _terms(degrees: Any, n_edges: int) -> Int64Array:
-    known = np.maximum(degrees, 1)
-    most = known.max(initial=1)
-    if known.dtype.kind in "iu" and most < known.size:  # far fewer degrees than vertices: 5 → 1 ms for EuAll
-        terms: Int64Array = _terms_of(np.arange(int(most) + 1), n_edges)[known]
-        return terms
-    return _terms_of(known, n_edges)
+def _costs(n: int, most: int) -> Int64Array:
+    """Return ln C(n, k) for k from 0 to `most`, 0 beyond n."""
+    k = np.arange(1, n + 1, dtype=np.float64)
+    found = np.zeros(most + 1)
+    found[1 : n + 1] = np.cumsum(np.log((n - k + 1) / k))
+    return np.rint(np.maximum(found, 0) / SURPRISE_UNIT).astype(np.int64)
 
 
-def _terms_of(degrees: Any, n_edges: int) -> Int64Array:
-    logarithms = 0.5 * np.log(max(n_edges, 1)) - np.log(np.maximum(degrees, 1), dtype=np.float64)
-    terms: Int64Array = np.rint(logarithms / SURPRISE_UNIT).astype(np.int64)
-    return terms
+def _terms(left: Any, right: Any) -> tuple[Int64Array, Int64Array]:
+    """Return −ln x and −ln y of the random table whose degrees are these on average."""
+    (a, left_at, n_a), (b, right_at, n_b) = (
+        np.unique(side, return_inverse=True, return_counts=True) for side in (left, right)
+    )
+    edges = max(float((a * n_a).sum()), 1.0)
+    low, high = np.exp(-LARGEST_TERM), np.exp(LARGEST_TERM)
+    x, y = (np.clip(each / np.sqrt(edges), low, high) for each in (a, b))
+    for _ in range(ROUNDS):
+        had = (n_b * y / (1 + np.outer(x, y))).sum(1)  # a vertex of degree a has x times this on average
+        if (np.abs(x * had - a) <= CLOSE_ENOUGH * a)[a > 0].all():
+            break
+        x = np.clip(a / np.maximum(had, low * low), low, high)
+        y = np.clip(b / np.maximum((n_a * x / (1 + np.outer(y, x))).sum(1), low * low), low, high)
+    terms = [np.rint(-np.log(each) / SURPRISE_UNIT).astype(np.int64) for each in (x, y)]
+    return terms[0][left_at], terms[1][right_at]

@@ -35,8 +35,8 @@ guilty = {account for ring in rings for account in ring.left.tolist()}
 print(f"{len(table):,} edges of {graph.n_left:,} accounts; {len(guilty)} of them are in a ring")
 
 # %% [markdown]
-# Surprise asks how unlikely a group is where edges fall by degree: popular items explain large
-# groups, but no ring. `diverse` makes each next group differ from those before it.
+# Surprise asks how far a group is beyond what chance gives in a table of these degrees: popular
+# items explain large groups, but no ring. `diverse` makes each next group differ from those before.
 
 # %%
 least = {"min_left": 4, "min_right": 4}

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from bicliq.pipeline.errors import InputError, PartitionsFailed
+from bicliq.pipeline.events import tell
 from bicliq.pipeline.formats import Edges, name_of
 from bicliq.pipeline.lineage import lineage_told
 from bicliq.pipeline.notify import failures_notified, notify_finished
@@ -24,6 +25,7 @@ from bicliq.pipeline.stages.search_run import SearchProgress, search_run
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.manifest import Manifest
+from bicliq.pipeline.store.publications import numbered_latest
 
 
 @dataclass(frozen=True)
@@ -226,12 +228,15 @@ def finish(
 ) -> RunSummary:
     """Search what is not committed of a planned run, and publish it.
 
-    Where partitions fail, what was found is published as not complete, and the error is raised.
+    Where partitions fail, what was found is published as not complete, and the error is raised. Of
+    a run that was there whole, and the latest one, nobody is told again.
     """
     clock = StageClock(observer, seconds)
     if (expected := forecast(store, planned, settings)) is not None:
         observer.expected(expected)
     placement, asked = planned.placement(settings), call_options(settings.search)
+    before = store.run(planned.run).manifest()
+    stood = before is not None and before["complete"] and numbered_latest(store) == planned.run
     claim = store.run(planned.run).claim_run(settings.second_run)
     try:
         with clock("search"), claim, placement.opened() as client:
@@ -244,7 +249,10 @@ def finish(
     with clock("publish"):
         manifest = publish(store, planned.run, limited_by=searched.limited_by)
     found = summary(store, manifest, searched.searched, placement, clock.seconds, read, searched.busy, expected)
-    observer.told(notify_finished(settings, found.record()))
+    if stood and not searched.searched:
+        tell("nothing changed", run=planned.run, published=before and before["created"])
+    else:
+        observer.told(notify_finished(settings, found.record()))
     return found
 
 

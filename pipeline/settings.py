@@ -437,7 +437,7 @@ class NotifySettings(_Frozen):
         gt=0,
         le=LONGEST / 3600,
         allow_inf_nan=False,
-        description="Hours without a new version of the store after which serve and watch tell of it, and runs says so.",
+        description="Hours without a new version of the store after which serve and watch tell of it, and runs and doctor say so.",
     )
 
     @field_validator("webhook_members", mode="before")

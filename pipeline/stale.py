@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from bicliq.pipeline.events import tell
 from bicliq.pipeline.notify import notify_failed
 from bicliq.pipeline.settings import Settings
-from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.layout import STORE_FILE, Store
 from bicliq.pipeline.store.publications import publications, published_at
 
 LOOKS_APART = 60.0
@@ -68,6 +68,29 @@ def stale_in_words(settings: Settings, since: datetime | None = None) -> str | N
         return None
     what = "nothing was ever published" if last is None else f"the last version is {old:,.1f} hours old"
     return f"{settings.store}: {what}, and one is expected every {hours:g} hours (stale_hours)"
+
+
+def age_in_words(settings: Settings) -> str | None:
+    """Say when something was last published in a store.
+
+    Returns
+    -------
+    str or None
+        A sentence; None where the store is that of the defaults, and there is none.
+
+    Raises
+    ------
+    StorageError
+        Where a store that is named is not there.
+    """
+    named = settings.store != Settings.model_fields["store"].default
+    if not named and not Store.at(settings.store).root.has(STORE_FILE):
+        return None
+    last = last_published(Store.open(settings.store, create=False))
+    if last is None:
+        return f"{settings.store}: nothing was ever published"
+    old = (datetime.now(UTC) - last).total_seconds() / 3600
+    return f"{settings.store}: the last version came {last.isoformat(timespec='seconds')}, {old:,.1f} hours ago"
 
 
 def last_published(store: Store) -> datetime | None:

@@ -24,7 +24,9 @@ import typer.main
 
 from bicliq.flows.cli import graphs, runs, schedule, searches, tries, versions
 from bicliq.flows.cli.interrupts import Interrupts, by_interrupt, lasting_interrupts
+from bicliq.flows.cli.objects import print_json
 from bicliq.flows.cli.options import EXIT_INPUT, EXIT_LIMIT, EXIT_OTHER, EXIT_SIGNALLED, in_options
+from bicliq.pipeline.bounds import EXHAUSTED, is_exhausted, require_threads
 from bicliq.pipeline.events import say_as_json
 from bicliq.pipeline.redact import printable, without_secrets
 
@@ -42,6 +44,7 @@ def main(build: Callable[[str], Any] | None = None) -> None:
     `build` makes other commands than bicliq's.
     """
     _look_for_garbage_later()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # else NumPy starts one a core, which are idle here
     if hasattr(sys.stdout, "reconfigure"):  # a locale that lacks a letter shows its number instead of failing
         sys.stdout.reconfigure(errors="backslashreplace")
     code = invoke(sys.argv[1:], build)
@@ -78,6 +81,7 @@ def invoke(arguments: list[str], build: Callable[[str], Any] | None = None) -> i
 
 def _run(arguments: list[str], command: Any) -> int:
     try:
+        require_threads()
         result = command(arguments, prog_name=command.name, standalone_mode=False)
         if result == EXIT_SIGNALLED + signal.SIGINT:  # what typer makes of an interrupt
             raise KeyboardInterrupt
@@ -137,6 +141,9 @@ def _options(
 
 def _explained(error: Exception) -> tuple[str, int, str]:
     """One line about an error, its exit code, and what kind it is."""
+    if is_exhausted(error) and type(error).__name__ not in ("CapacityError", "InputError"):
+        detail = f" ({error})" if isinstance(error, MemoryError) and str(error) else ""
+        return EXHAUSTED.replace(";", f"{detail};", 1), EXIT_INPUT, "CapacityError"
     from bicliq.pipeline.errors import BackendError, BicliqError, CapacityError, InputError, LimitReached, StorageError
 
     kind = type(error).__name__
@@ -150,13 +157,8 @@ def _explained(error: Exception) -> tuple[str, int, str]:
         return str(error), EXIT_INPUT, kind
     if isinstance(error, BicliqError):
         return str(error), EXIT_OTHER, kind
-    if isinstance(error, OSError | MemoryError):
+    if isinstance(error, OSError):
         return f"{kind}: {error}", EXIT_OTHER, kind
-    if any(words in str(error) for words in ("can't start new thread", "failed to map segment")):
-        advice = (
-            "raise its limit (ulimit -v, ulimit -u, the memory or the pids of a container), or take fewer --threads"
-        )
-        return f"the system gives this process no more threads or memory; {advice}", EXIT_INPUT, kind
     defect = "this is a defect of bicliq; BICLIQ_TRACEBACK=1 shows where it happened"
     return f"{kind}: {error}; {defect}", EXIT_OTHER, kind
 
@@ -171,8 +173,6 @@ def _failed(arguments: list[str], message: str, code: int, kind: str) -> int:
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     said = without_secrets(in_options(" ".join(message.splitlines())))
     if "--json" in options:
-        from bicliq.flows.cli.console import print_json
-
         print_json({"error": said, "kind": kind, "exit_code": code})
     if "--log-json" in options:
         say_as_json(f"bicliq: {said}", logging.ERROR, kind=kind, exit_code=code)

@@ -6,9 +6,7 @@ files, so nothing that is printed is read as markup.
 
 from __future__ import annotations
 
-import json
 import logging
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
+from bicliq.flows.cli.objects import Record, print_json
 from bicliq.flows.cli.options import in_options
 from bicliq.flows.words import BETWEEN, graph_size, how_far, label, many, read_in_words, update_in_words
 from bicliq.pipeline.events import say_as_json, shown_as_json
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 
 MEMBERS_SHOWN = 8
 """Members of a side that a table shows before it says how many more there are."""
-
-Record = dict[str, Any]
 
 
 class _Plain(Console):
@@ -62,21 +59,6 @@ def answer(record: Record, as_json: bool, words: Callable[[Record], RenderableTy
         (wide if wide_table else out).print(shown)
     if record.get("rows_read"):
         out.print("\n".join(read_in_words(record)))
-
-
-def print_json(record: Record) -> None:
-    """Print one JSON object on standard output, in UTF-8 whatever the locale.
-
-    What UTF-8 cannot hold (names of files that are no text) is escaped, as JSON escapes it.
-    """
-    line = json.dumps(record, default=str, ensure_ascii=False) + "\n"
-    buffer = getattr(sys.stdout, "buffer", None)
-    if buffer is None:  # a notebook's output takes text only
-        sys.stdout.write(line)
-        return
-    sys.stdout.flush()
-    buffer.write(line.encode("utf-8", "backslashreplace"))
-    buffer.flush()
 
 
 def note(sentence: str) -> None:
@@ -456,15 +438,18 @@ def groups_table(record: Record) -> Group:
     covers = record["diverse"]
     cover = f", together {groups[-1]['share']:.1%} of all edges" if covers and groups else ""
     table = Table(title=f"{many(len(groups), 'group')} by {record['by']}{cover}{known}", title_justify="left")
-    for name in ("#", "left", "right", f"{record['by']} added" if covers else record["by"], *(["covered"] * covers)):
+    chance = record["by"] == "surprise"
+    value = f"{record['by']} added" if covers else record["by"]
+    for name in ("#", "left", "right", value, *(["edges by chance"] * chance), *(["covered"] * covers)):
         table.add_column(name, justify="right")
     table.add_column("left members", overflow="fold")
     table.add_column("right members", overflow="fold")
     for rank, group in enumerate(groups, 1):
         value = f"{group['value']:,.2f}" if isinstance(group["value"], float) else f"{group['value']:,}"
         sizes = f"{group['n_left']:,}", f"{group['n_right']:,}"
+        expected = [f"{group['expected']:.2g}"] if chance else []
         share = [f"{group['share']:.2%}"] if covers else []
-        table.add_row(str(rank), *sizes, value, *share, _members(group["left"]), _members(group["right"]))
+        table.add_row(str(rank), *sizes, value, *expected, *share, _members(group["left"]), _members(group["right"]))
     said.append(
         table
         if groups
@@ -484,6 +469,10 @@ def changes_tables(record: Record) -> Group:
     said: list[RenderableType] = []
     if record["unchanged"]:
         said.append(f"the last update changed nothing (all that is in {', '.join(record['unchanged'])} was so already)")
+    if record["left_window"]:
+        said.append(f"{many(record['left_window'], 'row')} left the window")
+    if record["dropped_by_window"]:
+        said.append(f"{many(record['dropped_by_window'], 'row')} came too late for the window")
     for kind, became in (("appeared", "was"), ("vanished", "became")):
         rows, n = record[kind], record[f"n_{kind}"]
         title = f"{many(n, 'group')} {kind} from {record['before']} to {record['after']}; by {record['by']}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import shlex
 import tomllib
 from collections.abc import Iterable
 from functools import reduce
@@ -93,6 +94,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     ),
     "resume": (*CALL, "cluster", "second_run", "force", "notify", "-notify.stale_hours", "data_backend", "store"),
     "runs": ("notify.stale_hours", "store"),
+    "doctor": ("notify.stale_hours", "store"),
     "diff": ("store",),
     "rollback": ("store",),
     "compact": ("search.threads", "store"),
@@ -230,6 +232,8 @@ def in_options(sentence: str) -> str:
     'unite them with --duplicates first, sum or max'
     >>> in_options("name them, as in left = 'user', right = 'item'; leave out min_weight")
     'name them, as in --left user --right item; leave out --min-weight'
+    >>> print(in_options("take them apart with split = ';'"))
+    take them apart with --split ';'
     """
     from bicliq.pipeline.settings import fields_of
 
@@ -258,7 +262,7 @@ def _as_option(setting: re.Match[str]) -> str:
     flag, values = setting[1].replace("_", "-"), setting[2]
     if "true" in values or "false" in values:
         return values.replace("true", f"--{flag}").replace("false", f"--no-{flag}")
-    return f"--{flag} " + re.sub(r"'([^'\s]+)'", r"\1", values)
+    return f"--{flag} " + re.sub(r"'([^']*)'", lambda value: shlex.quote(value[1]), values)
 
 
 def check_picture(path: str | None) -> None:

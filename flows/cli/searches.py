@@ -120,7 +120,8 @@ def find(
         typer.Option("--max-right-degree", min=0, max=2**31 - 1, help="Leave out right vertices with more edges."),
     ] = None,
     min_surprise: Annotated[
-        float | None, typer.Option("--min-surprise", help="Least surprise in nats, with --by surprise.")
+        float | None,
+        typer.Option("--min-surprise", help="Least surprise in nats, with --by surprise; else whatever is above 0."),
     ] = None,
     left_weights: Annotated[
         str | None, typer.Option("--left-weights", metavar="FILE", help="Lines of LABEL,WEIGHT, for --by weight.")

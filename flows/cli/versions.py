@@ -79,6 +79,9 @@ def watch(
         bool,
         typer.Option("--quarantine", help="Set a file aside that cannot be taken, say so, and go on with the others."),
     ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Take files that were rolled back with the version that took them, too.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Take new files of a folder, prefix or glob, each exactly once, until interrupted.
@@ -99,7 +102,9 @@ def watch(
     pause = seconds_of("--every", every)
     if not pause:
         raise InputError(f"--every {every}: between two looks there must be some time, as in 30s")
-    watched = Watch(place, settings, replace=replace, settle=seconds_of("--settle", settle), quarantine=quarantine)
+    watched = Watch(
+        place, settings, replace=replace, settle=seconds_of("--settle", settle), quarantine=quarantine, again=again
+    )
     store = StaleStore(settings, place)
     while True:
         with console.observed(json) as observer:
@@ -222,21 +227,27 @@ def prune(
     console.answer(found.record(), json, console.pruned)
 
 
-@room.command("rollback", "bicliq rollback 3f2a --store shop-store")
+@room.command("rollback", "bicliq rollback 3f2a --store shop-store", "bicliq rollback 3f2a --reject --store shop-store")
 def rollback(
     settings: Settings,
     run: Annotated[str, typer.Argument(metavar="RUN", help="A version or another run, or how its name begins.")],
+    reject: Annotated[
+        bool, typer.Option("--reject", help="No watch ever takes the files again that go by this.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Make an earlier version the latest run again, for all readers and for the next update.
 
-    Nothing is removed: a later version is made the latest again in the same way.
+    Nothing is removed: a later version is made the latest again in the same way. The files that it
+    did not take are left alone by `watch`, until they change or `watch --again` takes them.
     """
     from bicliq.flows.cli import console
+    from bicliq.flows.words import rolled_back_in_words
     from bicliq.pipeline.store.layout import Store
-    from bicliq.pipeline.versions.rollback import rollback as make_latest
+    from bicliq.pipeline.versions.rollback import rollback as roll_back
 
     store = Store.open(settings.store, create=False)
     name = store.find_run(run)
-    record = {"run": name, "before": make_latest(store, name), "store": store.uri}
-    console.answer(record, json, lambda found: f"run {found['run']} is the latest now; it was {found['before']}")
+    before, aside = roll_back(store, name, reject=reject)
+    record = {"run": name, "before": before, "store": store.uri, "set_aside": aside, "rejected": reject}
+    console.answer(record, json, rolled_back_in_words)

@@ -13,6 +13,9 @@ MARKS = frozenset(("x", "✓", "✔", "*", "+", "•", "●", "true", "yes"))
 BLANKS = frozenset(("", ".", "-", "·", "false", "no"))
 MISSING = frozenset(NULL_WORDS)
 
+REMARKS = frozenset(("taxonomy", "consensus lineage", "consensuslineage"))
+"""Columns of abundance tables that hold text about the row, behind the cells."""
+
 MOSTLY_ZERO = 0.3
 """Least share of 0 in a table of counts: columns of ids and weights have few."""
 
@@ -62,6 +65,9 @@ def looks_like_matrix(rows: Sequence[Sequence[str]]) -> bool:
     True
     """
     body = list(rows)
+    remarks = bool(body and body[0]) and body[0][-1].strip().lower() in REMARKS
+    if remarks:
+        body = [row[:-1] for row in body]
     if body and any(cell(field) is None for field in body[0][1:]):
         del body[0]
     width = len(body[0]) if body else 0
@@ -75,7 +81,7 @@ def looks_like_matrix(rows: Sequence[Sequence[str]]) -> bool:
     if is_binary(*columns):
         return any(cell(field) for column in columns for field in column)
     zeros = sum(cell(field) == 0 for column in columns for field in column)
-    return len(columns) > 2 and zeros >= MOSTLY_ZERO * len(columns) * len(body)
+    return (remarks or len(columns) > 2) and zeros >= MOSTLY_ZERO * len(columns) * len(body)
 
 
 def is_binary(*columns: Iterable[str]) -> bool:

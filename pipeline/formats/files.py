@@ -16,7 +16,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 from fsspec.spec import AbstractBufferedFile
 
-from bicliq.pipeline.errors import UNANSWERED, InputError, is_timeout
+from bicliq.pipeline.bounds import EXHAUSTED, is_exhausted
+from bicliq.pipeline.errors import UNANSWERED, CapacityError, InputError, is_timeout
 from bicliq.pipeline.extras import file_system, refuse_bytes
 from bicliq.pipeline.words import brief
 
@@ -96,6 +97,8 @@ def input_errors(source: str) -> Iterator[None]:
     except MemoryError:  # Arrow's is an ArrowException as well, and says nothing about the file
         raise
     except (OSError, EOFError, pa.ArrowException, lzma.LZMAError) as error:
+        if is_exhausted(error):  # nor does this
+            raise CapacityError(f"{source}: {EXHAUSTED}") from error
         if _is_remote(error):
             raise _unreachable(source, error) from error
         raise InputError(

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.baskets import record_of, told_delimiter
-from bicliq.pipeline.formats.cells import cell, is_binary
+from bicliq.pipeline.formats.cells import REMARKS, cell, is_binary
 from bicliq.pipeline.formats.columns import wants_time
 from bicliq.pipeline.formats.csv_heads import taken_for_comments
 from bicliq.pipeline.formats.files import bare_name
@@ -21,9 +21,6 @@ from bicliq.pipeline.formats.recognise import text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import listed, shown
-
-REMARKS = frozenset(("taxonomy", "consensus lineage", "consensuslineage"))
-"""Columns of abundance tables that hold text about the row, behind the cells."""
 
 NAMES_ROWS = re.compile(r"#?(.*[\s_])?(id|ids|name|names|index|key|label|labels|row|rows)", re.IGNORECASE)
 """What the column of row names is called."""
@@ -159,10 +156,12 @@ def assumed_of_names(
     if unnamed:
         said.append("no line was taken for names of columns, which are numbered from 0; say header = true if one is")
     if at is None:
-        said.append("no column was taken for names of rows, which are numbered from 0; name one with left")
+        said.append(
+            "no column was taken for names of rows, which are numbered from 0; another is named by left = 'NAME'"
+        )
     else:
         called = f" ({shown(names[at])})" if names and names[at] else ""
-        said.append(f"column {at}{called} was taken for names of rows; name another with left")
+        said.append(f"column {at}{called} was taken for names of rows; another is named by left = 'NAME'")
     return tuple(f"{uri}: {sentence}" for sentence in said)
 
 
@@ -222,6 +221,11 @@ def open_matrix(source: str, size: int, settings: IngestSettings) -> EdgeSource:
     return EdgeSource(source, "matrix", size, settings, None, assumed=head.assumed)
 
 
+def numbers_its_rows(source: EdgeSource) -> bool:
+    """Whether the rows of a matrix in text have no names."""
+    return matrix_head(source.uri, source.settings).names is None
+
+
 def matrix_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of the cells of a matrix that are not 0."""
     lines = TextLines(source.uri, source.settings)
@@ -258,7 +262,8 @@ def _value(uri: str, number: int, text: str, column: Label, settings: IngestSett
     if value is None:
         raise InputError(
             f"{uri}, line {number}, column {shown(column)}: {shown(text)} is no cell of a matrix, which is a number, true or"
-            " false, X, or blank; mend it, or name the column of row names with left"
+            " false, X, or blank; mend it, name the column of row names, as in left = 'NAME', or say format = 'csv' if it is"
+            " an edge table"
         )
     if math.isnan(value) and settings.nulls == "error":
         raise InputError(

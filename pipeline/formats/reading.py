@@ -22,7 +22,7 @@ from bicliq.pipeline.formats.heads import (
     snap_layout,
 )
 from bicliq.pipeline.formats.json_lines import json_batches, open_json_lines
-from bicliq.pipeline.formats.matrix import matrix_batches, open_matrix
+from bicliq.pipeline.formats.matrix import matrix_batches, numbers_its_rows, open_matrix
 from bicliq.pipeline.formats.pajek import pajek_batches
 from bicliq.pipeline.formats.parquet import open_parquet, parquet_batches
 from bicliq.pipeline.formats.recognise import recognise, text_head, typed_kind
@@ -144,6 +144,8 @@ def _open_several(source: str, names: list[str], settings: IngestSettings) -> Ed
     parts = [first, *(_with_header_of(first, part) for part in others)]
     for part in parts:
         _refuse_another_table(first, part)
+    if len(parts) > 1:
+        _refuse_numbered_alike(parts)
     size = sum(part.bytes for part in parts)
     return replace(first, uri=source, bytes=size, parts=tuple(parts), assumed=_assumed_of(parts))
 
@@ -168,6 +170,20 @@ def _with_header_of(first: EdgeSource, part: EdgeSource) -> EdgeSource:
         if named.layout is not None and named.layout.names == first.layout.names:
             return replace(named, settings=part.settings)
     return part
+
+
+def _refuse_numbered_alike(parts: list[EdgeSource]) -> None:
+    """Raise an `InputError` where lines of several files are numbered alike, and would be one."""
+    for part in parts:
+        if part.format == "baskets":
+            what, cure = "baskets", "join the files into one, as cat does"
+        elif part.format == "matrix" and numbers_its_rows(part):
+            what, cure = "rows without names", "name the rows in each file"
+        else:
+            continue
+        raise InputError(
+            f"{part.uri}: the {what} of each of {len(parts):,} files are numbered alike, and would become one; {cure}"
+        )
 
 
 def _refuse_another_table(first: EdgeSource, part: EdgeSource) -> None:

@@ -109,6 +109,11 @@ class BipartiteGraph:
         return degrees
 
     @cached_property
+    def surprise_terms(self) -> kernels.SurpriseTerms:
+        """What the surprise of its groups is made of."""
+        return kernels.SurpriseTerms.of_degrees(to_host(self.left_degrees), to_host(self.right_degrees))
+
+    @cached_property
     def edge_left(self) -> Int32s:
         """Left end of each edge, in the order of `indices`."""
         xp = library_of(self.indptr)

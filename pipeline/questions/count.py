@@ -19,7 +19,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.placement.where import place_search
 from bicliq.pipeline.questions.count_asked import NOT_WORTH, CountAsked, CountRecord, check_count_backends, why_none
-from bicliq.pipeline.questions.count_partitions import count_partitions, plan_count
+from bicliq.pipeline.questions.count_partitions import count_partitions, of_a_count, plan_count
 from bicliq.pipeline.questions.count_tables import publish_counts
 from bicliq.pipeline.run import Observer
 from bicliq.pipeline.settings import Settings
@@ -121,7 +121,7 @@ def count_run(source: Edges, asked: CountAsked, settings: Settings, observer: Ob
     observer.stage("ingest")
     started = time.perf_counter()
     limit = settings.search.memory_limit
-    read = ingest(source, store, settings.ingest, observer.rows, settings.data_backend, limit)
+    read = ingest(source, store, settings.ingest, observer.rows, settings.data_backend, limit, of_a_count)
     ingested = time.perf_counter()
     observer.stage("plan")
     run, method = plan_count(store, read.graph, asked, settings)

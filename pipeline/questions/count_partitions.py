@@ -21,7 +21,7 @@ from bicliq.pipeline.placement.work import WORK
 from bicliq.pipeline.questions.count_asked import NOT_WORTH, CountAsked
 from bicliq.pipeline.questions.count_tables import vertex_table
 from bicliq.pipeline.settings import Settings
-from bicliq.pipeline.stages.limits import GraphNeeds, MemoryRoom
+from bicliq.pipeline.stages.limits import GraphNeeds, MemoryRoom, of_a_run
 from bicliq.pipeline.stages.partition import Partition, cut_partitions, ready_partition
 from bicliq.pipeline.stages.plan import plan
 from bicliq.pipeline.stages.planned import read_plan, read_plan_record
@@ -35,6 +35,17 @@ NEEDED_SETTINGS: dict[str, Any] = {"min_edges": 1}
 
 
 CHOSEN = GraphNeeds(edge=24, vertex=96)
+
+
+def of_a_count(edges: int, vertices: int) -> int:
+    """Bytes that a count in a store holds at most after its table was read.
+
+    Examples
+    --------
+    >>> of_a_count(100_000_000, 10_000_000) >> 20
+    3268
+    """
+    return max(CHOSEN.of(edges, vertices), of_a_run(edges, vertices))
 
 
 def plan_count(store: Store, graph: str, asked: CountAsked, settings: Settings) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from bicliq import kernels
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import warn
 from bicliq.pipeline.formats import Edges
-from bicliq.pipeline.graphs.bipartite import read_graph
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from bicliq.pipeline.placement.where import Place, place_search
 from bicliq.pipeline.questions.members import Part
 from bicliq.pipeline.report.answers import find_page
@@ -91,7 +91,8 @@ class FindAsked:
     max_left_degree, max_right_degree
         Vertices with more neighbours in the table are left out.
     min_surprise
-        Least surprise in nats, with ``by="surprise"``.
+        Least surprise in nats, with ``by="surprise"``; by default whatever is above 0, which chance
+        does not give.
     left_weights, right_weights
         Files of LABEL,WEIGHT lines, or weights by label, with ``by="weight"``; without them a group
         is worth the weights of its edges, of the column that the settings name (`ingest.weight`).
@@ -99,7 +100,8 @@ class FindAsked:
         Each next group is the one that adds most to those before it, by edges, surprise, or weights
         of edges, that none of them holds.
     time_limit
-        Seconds; then the best so far, which are not proven.
+        Seconds; then the best so far, which are not proven. By surprise at most a minute, unless
+        more is given (`SURPRISE_SECONDS`).
     """
 
     top: int = 20
@@ -151,6 +153,17 @@ class FindAsked:
             )
 
     @property
+    def seconds(self) -> float | None:
+        """Seconds that the search may take."""
+        return SURPRISE_SECONDS if self.by == "surprise" and self.time_limit is None else self.time_limit
+
+    @property
+    def min_value(self) -> float | None:
+        """What a group must be worth."""
+        beyond_chance = self.by == "surprise" and self.min_surprise is None
+        return kernels.SurpriseTerms.unit if beyond_chance else self.min_surprise
+
+    @property
     def weighs_edges(self) -> bool:
         """Whether groups are worth the weights of their edges."""
         return self.by == "weight" and self.left_weights is None and self.right_weights is None
@@ -158,10 +171,15 @@ class FindAsked:
     def place(self, search: SearchSettings) -> Place:
         """Decide where the search runs."""
         cannot = kernels.gpu_cannot_find(
-            self.top, diverse=self.diverse, edge_weights=self.weighs_edges, time_limit=self.time_limit
+            self.top, self.by, diverse=self.diverse, edge_weights=self.weighs_edges, time_limit=self.time_limit
         )
         return place_search(search.backend, cannot=cannot, not_worth=NOT_WORTH)
 
+
+SURPRISE_SECONDS = 60.0
+"""Of a search by surprise without a time limit. The best groups are found within seconds, also at
+300,000 edges; but where some hundred members on both sides are joined to nearly all of each other,
+that there are no better ones takes hours to rule out."""
 
 NOT_WORTH = "its bounds leave a CPU little to search"
 """Why "auto" takes no GPU: what a CPU takes longest for, a GPU has no bounds for."""
@@ -192,7 +210,8 @@ def find_in_table(
     Returns
     -------
     dict
-        ``groups``: a list of left, right (labels), n_left, n_right, value; the best first; with
+        ``groups``: a list of left, right (labels), n_left, n_right, value, and by surprise expected
+        (edges that chance gives the group); the best first; with
         `diverse` value is what a group adds, and covered and share are the edges that it and those
         before it hold together, and their share of all edges of the table. Further proven, by,
         diverse, left_out (vertices that each restriction left out), why_none (why no group can be
@@ -294,7 +313,7 @@ def _find(
         options["left_weights"] = part.weights("left", asked.left_weights)
         options["right_weights"] = part.weights("right", asked.right_weights)
     if asked.by == "surprise":  # degrees are those of the whole table
-        options |= {"left_degrees": graph.left_degrees, "right_degrees": graph.right_degrees, "n_edges": graph.n_edges}
+        options |= {"left_degrees": graph.left_degrees, "right_degrees": graph.right_degrees}
     searched = part.edges()
     if asked.weighs_edges:
         options["edge_weights"] = part.edge_weights()
@@ -308,18 +327,18 @@ def _find(
             cast(Any, asked.by),
             max_left=asked.max_left,
             max_right=asked.max_right,
-            min_value=asked.min_surprise,
+            min_value=asked.min_value,
             side=search.side,
             threads=search.threads,
             diverse=asked.diverse,
-            time_limit=asked.time_limit,
+            time_limit=asked.seconds,
             backend=backend,
             progress=None if tell is None else lambda state: tell(Reached.of(asked, state, graph.n_edges)),
             **options,
         )
     )
     record = {
-        "groups": [_labelled(group, asked.by, part, graph.n_edges) for group in result.groups],
+        "groups": [_labelled(group, asked.by, part, graph) for group in result.groups],
         "proven": result.proven,
         "by": asked.by,
         "diverse": asked.diverse,
@@ -328,7 +347,7 @@ def _find(
             for side, ids in (("left", part.left_ids), ("right", part.right_ids))
         },
         "left_out": part.left_out,
-        "why_none": part.why_none,
+        "why_none": part.why_none or _why_no_surprise(asked, result),
         "n_left": graph.n_left,
         "n_right": graph.n_right,
         "n_edges": graph.n_edges,
@@ -345,7 +364,15 @@ def _find(
     return record
 
 
-def _labelled(group: kernels.Group, by: str, part: Part, n_edges: int) -> dict[str, Any]:
+def _why_no_surprise(asked: FindAsked, result: kernels.FindResult) -> str | None:
+    if asked.by != "surprise" or asked.min_surprise is not None or result.groups:
+        return None
+    if not result.proven:
+        return f"none beyond chance was found within {asked.seconds:g} seconds"
+    return "nothing is beyond what chance gives in a table of these degrees"
+
+
+def _labelled(group: kernels.Group, by: str, part: Part, graph: BipartiteGraph) -> dict[str, Any]:
     record: dict[str, Any] = {
         "left": part.labels("left", group.left),
         "right": part.labels("right", group.right),
@@ -353,6 +380,8 @@ def _labelled(group: kernels.Group, by: str, part: Part, n_edges: int) -> dict[s
         "n_right": len(group.right),
         "value": group.value if by == "surprise" or group.value != int(group.value) else int(group.value),
     }
+    if by == "surprise":
+        record["expected"] = graph.surprise_terms.of_group(group.left, group.right)[1]
     if group.covered is not None:
-        record |= {"covered": group.covered, "share": group.covered / n_edges}
+        record |= {"covered": group.covered, "share": group.covered / graph.n_edges}
     return record

@@ -36,7 +36,7 @@ VALUES = {
     "vertices": "left vertices and right vertices together",
     "balanced": "vertices of the smaller side",
     "weight": "the weights of its members, or of its edges",
-    "surprise": "how unlikely it is where edges fall by degree, in nats",
+    "surprise": "how far it is beyond what chance gives in a table of these degrees, in nats",
 }
 """What each objective measures."""
 
@@ -74,7 +74,8 @@ def find_page(
     parts = [
         f"<h1>{escape(found)} in {escape(name)}</h1><p>{MAXIMAL}</p>{_proven(record)}{tiles(_best(record))}",
         f"<section><h2>The best</h2><p>By {escape(by)}: {VALUES[by]}.{_diverse(record)} The first {len(shown)} are drawn.</p>"
-        f"{drawn_groups(shown)}</section>",
+        f"{drawn_groups(shown) if shown or not record['why_none'] else '<p>No group: ' + escape(record['why_none']) + '.</p>'}"
+        "</section>",
         listed,
         table_read(table, out),
         _time(record, f"The search looked at {record['nodes']:,} nodes from the {record['side']} side"),

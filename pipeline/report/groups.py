@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,6 @@ MEMBERS = 40
 ROWS, COLUMNS, AROUND = 24, 30, 5
 """Members of a group that a picture shows on each side, and vertices around it on each side."""
 
-By = Literal["surprise", "edges"]
-SURPRISE: By = "surprise"
-EDGES: By = "edges"
-
 Bools = npt.NDArray[np.bool_]
 Ids = npt.NDArray[np.integer[Any]]
 Group = tuple[Ids, Ids]
@@ -46,7 +42,9 @@ class GroupPicture:
     n_left, n_right
         Its size; a picture may show fewer.
     surprise
-        How unlikely it is where edges fall by degree, in nats.
+        How far it is beyond chance, in nats.
+    expected
+        Edges that chance gives it on average.
     left, right
         Labels of rows and columns: members, then those around.
     left_members, right_members
@@ -61,6 +59,7 @@ class GroupPicture:
     n_left: int
     n_right: int
     surprise: float
+    expected: float
     left: list[Any]
     right: list[Any]
     left_members: int
@@ -77,18 +76,16 @@ class Matter:
     ----------
     rows
         Groups to look through, the most surprising first: left, right (labels as text), n_left,
-        n_right, n_edges, surprise.
+        n_right, n_edges, surprise, expected (edges that chance gives it).
     pictures
-        Groups that are drawn: each is the best beside those before it.
-    by
-        "surprise"; or "edges" where no group is surprising.
+        Groups that are drawn: each is the best beside those before it, and beyond chance; there may
+        be none.
     proven
         Whether there are no better ones; False where the time for that was over.
     """
 
     rows: list[dict[str, Any]]
     pictures: list[GroupPicture]
-    by: By
     proven: bool
 
 
@@ -99,10 +96,8 @@ def groups_that_matter(run: Run, graph: BipartiteGraph, search: Mapping[str, Any
     """
     least = {name: search[name] for name in ("min_left", "min_right", "min_edges")}
     stored = run.stores("surprise") and run.state.complete
-    surprising = None if stored else _best(graph, LISTED, "surprise", False, least)
-    drawn, by = _best(graph, DRAWN, "surprise", True, least), SURPRISE
-    if not drawn.groups:
-        drawn, by = _best(graph, DRAWN, "edges", True, least), EDGES
+    surprising = None if stored else _best(graph, LISTED, False, least)
+    drawn = _best(graph, DRAWN, True, least)
     orders: list[RunBy] = ["surprise", "edges"] if surprising is None else ["edges"]
     tops = [row for order in orders for row in run.top(LISTED, order, ids=False).select(["left", "right"]).to_pylist()]
     found = () if surprising is None else surprising.groups
@@ -113,30 +108,15 @@ def groups_that_matter(run: Run, graph: BipartiteGraph, search: Mapping[str, Any
     rows = [row_of(graph, group, labels) for group in listed.values()]
     rows.sort(key=lambda row: (-row["surprise"], -row["n_edges"]))
     pictures = pictures_of(graph, [(group.left, group.right) for group in drawn.groups], labels)
-    return Matter(rows, pictures, by, (surprising is None or surprising.proven) and drawn.proven)
+    return Matter(rows, pictures, (surprising is None or surprising.proven) and drawn.proven)
 
 
-def surprise_of(graph: BipartiteGraph, group: Group) -> float:
-    """Return the sum of ln(m / (d_u · d_v)) over the edges of a group, in nats.
-
-    Examples
-    --------
-    >>> graph = BipartiteGraph.from_edges([0, 1], [0, 1], 2, 2)
-    >>> round(surprise_of(graph, (np.array([0]), np.array([0]))), 3)  # ln 2
-    0.693
-    """
-    left, right = (np.log(degrees[ids]) for degrees, ids in zip(_degrees(graph), group, strict=True))
-    both = left.size * right.size
-    return float(both * np.log(graph.n_edges) - right.size * left.sum() - left.size * right.sum())
-
-
-def _degrees(graph: BipartiteGraph) -> tuple[Any, Any]:
-    return graph.left_degrees, graph.right_degrees
-
-
-def _best(graph: BipartiteGraph, k: int, by: Any, diverse: bool, least: dict[str, Any]) -> kernels.FindResult:
+def _best(graph: BipartiteGraph, k: int, diverse: bool, least: dict[str, Any]) -> kernels.FindResult:
     csr = graph.indptr, graph.indices, graph.n_right
-    return kernels.top_bicliques(*csr, k, by, diverse=diverse, threads=0, time_limit=SECONDS, **least)
+    beyond = kernels.SurpriseTerms.unit
+    return kernels.top_bicliques(
+        *csr, k, "surprise", diverse=diverse, threads=0, time_limit=SECONDS, min_value=beyond, **least
+    )
 
 
 def _as_int64(group: Group) -> Group:
@@ -149,7 +129,9 @@ def row_of(graph: BipartiteGraph, group: Group, labels: Any) -> dict[str, Any]:
     left, right = (list(map(str, _labels(ids, side[:MEMBERS]))) for ids, side in zip(labels, group, strict=True))
     n_left, n_right = map(len, group)
     sizes = {"n_left": n_left, "n_right": n_right, "n_edges": n_left * n_right}
-    return {**sizes, "surprise": round(surprise_of(graph, group), 1), "left": left, "right": right}
+    surprise, expected = graph.surprise_terms.of_group(*group)
+    chance = {"surprise": round(surprise, 1), "expected": float(f"{expected:.2g}")}
+    return {**sizes, **chance, "left": left, "right": right}
 
 
 def _labels(ids: Any, dense: Ids) -> list[Any]:
@@ -175,11 +157,13 @@ def _picture(
         if rank != at + 1
     ]
     most, rank = max(shared, default=(0, 0))
+    surprise, expected = graph.surprise_terms.of_group(left, right)
     return GroupPicture(
         rank=at + 1,
         n_left=len(left),
         n_right=len(right),
-        surprise=surprise_of(graph, groups[at]),
+        surprise=surprise,
+        expected=expected,
         left=_labels(labels[0], rows),
         right=_labels(labels[1], columns),
         left_members=min(len(left), ROWS),

@@ -45,12 +45,17 @@ CHECKED = {
 }
 """What each check of the input measures, in words."""
 
-BY = {
-    "surprise": "By surprise: how unlikely a group is where edges fall by degree, in nats. Popular members alone make"
-    " none.",
-    "edges": "By edges: the degrees of the vertices explain every group, so that none is surprising.",
-}
+BEYOND_CHANCE = (
+    "By surprise: how far a group is beyond what chance gives in a table where every vertex has as many edges, in nats."
+    " At s nats such tables have e⁻ˢ groups of its size on average, at most: popular members alone make none."
+)
 """What makes groups matter, in words."""
+
+NONE_BEYOND = (
+    "No group of this table is beyond chance: a table where every vertex has as many edges, and which are drawn by lot,"
+    " has groups like its best ones."
+)
+"""Said where nothing matters."""
 
 MAXIMAL = (
     "A maximal biclique is a group of left vertices and the right vertices that all of them share, which can be"
@@ -172,8 +177,12 @@ def groups_that_matter(facts: Facts) -> str:
     times = facts.times if isinstance(facts.times, Times) else None
     proven = "" if facts.groups.proven else " The time for this search was over: there may be better ones."
     line = "Below each, when its edges were first seen." if times else escape(str(facts.times))
+    title = "<h2>The groups that matter</h2>"
+    if not facts.groups.pictures:
+        none = NONE_BEYOND if facts.groups.proven else "No group beyond chance was found."
+        return f"<section>{title}<p>{none}{proven} {BEYOND_CHANCE} {escape(str(facts.times)) if times is None else ''}</p></section>"
     return (
-        f"<section><h2>The groups that matter</h2><p>{BY[facts.groups.by]} Of up to {DRAWN}, each is the one that is best"
+        f"<section>{title}<p>{BEYOND_CHANCE} Of up to {DRAWN}, each is the one that is best"
         f" beside those before it.{proven} {line}</p>{drawn_groups(facts.groups.pictures, times)}</section>"
     )
 
@@ -201,7 +210,8 @@ def _drawn(group: GroupPicture, times: Times | None) -> str:
     line = "" if times is None else _times_of(group, times)
     return (
         f"<div><h3>Group {group.rank}: {group.n_left:,} × {group.n_right:,}, surprise {group.surprise:,.0f}</h3>"
-        f"<p class='soft'>Rows are left, columns are right vertices{said}.{overlap}</p>"
+        f"<p class='soft'>{group.n_left * group.n_right:,} edges, where chance gives {group.expected:,.2g} on average."
+        f" Rows are left, columns are right vertices{said}.{overlap}</p>"
         f'<div class="wide">{group_picture(group, times)}</div>{line}</div>'
     )
 
@@ -227,7 +237,7 @@ def groups_to_look_through(facts: Facts) -> str:
 def table_of_groups(title: str, said: str, rows: list[dict[str, Any]], value: str | None = None) -> str:
     """The table that the page's script fills; `value` heads a column of what groups are worth."""
     keys = {} if value is None else {"value": value}
-    keys |= {"surprise": "surprise", "n_edges": "edges", "n_left": "left", "n_right": "right"}
+    keys |= {"surprise": "surprise", "n_edges": "edges", "expected": "by chance", "n_left": "left", "n_right": "right"}
     heads = "".join(
         f'<th class="n" scope="col" data-key="{key}"><button type="button">{said}</button></th>'
         for key, said in keys.items()

@@ -43,7 +43,7 @@ class Groups(AsTable):
         return len(self.record["groups"])
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield each as a dict: left, right, n_left, n_right, value; and covered, share."""
+        """Yield each as a dict: left, right, n_left, n_right, value; covered, share, expected."""
         yield from self.record["groups"]
 
     def __repr__(self) -> str:
@@ -64,12 +64,14 @@ class Groups(AsTable):
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns of the table: left, right, n_left, n_right, value; of a cover covered, share."""
+        """Columns: left, right, n_left, n_right, value; perhaps covered, share, expected."""
         value = pa.int64() if self.record["by"] in ("edges", "vertices", "balanced") else pa.float64()
         columns = [(side, pa.list_(LABELS[self.record["labels"][side]])) for side in ("left", "right")]
         columns += [("n_left", pa.int32()), ("n_right", pa.int32()), ("value", value)]
         if self.record["diverse"]:
             columns += [("covered", pa.int64()), ("share", pa.float64())]
+        if self.record["by"] == "surprise":
+            columns += [("expected", pa.float64())]
         return pa.schema(columns)
 
     def to_arrow(self) -> pa.Table:

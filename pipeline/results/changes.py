@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,6 +42,10 @@ TEXT = pa.schema(
     {"left": pa.list_(pa.string()), "right": pa.list_(pa.string()), "n_left": pa.int32(), "n_right": pa.int32()}
 )
 """Columns of what changed, where the labels are text."""
+
+
+OF_WINDOWS = ("left_window", "dropped_by_window")
+"""What versions count of the rows of a window of time."""
 
 
 @dataclass(frozen=True)
@@ -118,8 +123,8 @@ class Changes:
             How many.
         by
             "edges", "vertices", "balanced" (the smaller side), "left", "right", "weight" (the sum
-            of the weights of its members), or "surprise": how unlikely it is in the graph that has
-            it, in nats.
+            of the weights of its members), or "surprise": how far it is beyond chance in the
+            graph that has it, in nats.
         weights
             With "weight", and only then.
 
@@ -154,6 +159,7 @@ class Changes:
             "before": self.before.run,
             "after": self.after.run,
             "unchanged": list(self.unchanged),
+            **_rows_of_windows(self.before, self.after),
             "n_appeared": self.count("appeared"),
             "n_vanished": self.count("vanished"),
             "appeared": self.top("appeared", k, by, weights),
@@ -310,6 +316,25 @@ def changes_between(
     if before is None and not after.store.run(str(parent)).exists():
         raise InputError(f"{after.folder.uri}: its parent {parent} was pruned; name the run to compare it with")
     return Changes(open_run(after.store, parent if before is None else before), after, choice, progress=progress)
+
+
+def _rows_of_windows(before: Run, after: Run) -> dict[str, int | None]:
+    """Rows that left the window of time, and that came too late for it, between two versions.
+
+    None where the one does not descend from the other.
+    """
+    store, rows, name = after.store, Counter(dict.fromkeys(OF_WINDOWS, 0)), after.run
+    ends = {before.run, before.folder.read_record("run.json").get("compacts")}
+    while name not in ends:
+        asked = store.run(name).read_record("run.json") if store.run(name).exists() else {}
+        if "compacts" in asked:
+            name = str(asked["compacts"])
+            continue
+        if "update" not in asked:
+            return dict.fromkeys(OF_WINDOWS)
+        rows.update({what: int(asked["update"].get(what, 0)) for what in OF_WINDOWS})
+        name = str(asked["parent"])
+    return dict(rows)
 
 
 def _lineage(run: Run) -> tuple[str, tuple[Layer, ...]]:

@@ -331,6 +331,9 @@ def read_like(known: dict[str, Any], source: Edges, settings: IngestSettings, **
     for side in SIDES:
         if kinds[side] == "text" and opened.layout is not None and opened.layout.ids == "labels":
             opened = with_text(opened, side)
+    if opened.format == "baskets" or opened.uri.endswith(" of baskets"):
+        said = f"{opened.uri}: its baskets have the numbers that they have in the file or list, and those of the run are the same"
+        opened = replace(opened, assumed=(*opened.assumed, said))
     table = read_edge_table(opened, settings, **how)
     left_ids, right_ids = (
         in_kind(opened, side, labels, kinds[side])

@@ -36,7 +36,7 @@ from bicliq.pipeline.stages.edge_table import EdgesOnDisk, EdgeTable
 from bicliq.pipeline.stages.host_rows import HostRows, KeptRows, loops_among
 from bicliq.pipeline.stages.ingest_policies import filtered, no_rows
 from bicliq.pipeline.stages.label_kinds import refuse_mixed
-from bicliq.pipeline.stages.limits import MemoryRoom
+from bicliq.pipeline.stages.limits import Later, MemoryRoom, of_a_run
 from bicliq.pipeline.stages.sorted_runs import SortedRuns
 from bicliq.pipeline.stages.uniting import unite
 from bicliq.pipeline.stages.window import ROWS_FILE, find_jump, in_words
@@ -92,6 +92,7 @@ def ingest(
     progress: Callable[[int, int], None] | None = None,
     backend: str = "cpu",
     memory_limit: int | None = None,
+    later: Later = of_a_run,
 ) -> GraphRecord:
     """Read an edge table and write its canonical graph to the store.
 
@@ -112,6 +113,8 @@ def ingest(
         Bytes of memory that this process may hold; None: no limit. Edges that do not fit are sorted
         on disk, in the folder that TMPDIR names, and "auto" stays on the CPU; the graph is the
         same.
+    later
+        What is done with the graph then, for the limit that is advised where this one is too low.
 
     Returns
     -------
@@ -133,7 +136,7 @@ def ingest(
     settings = settings or IngestSettings()
     if memory_limit is not None and backend == "auto":
         backend = "cpu"
-    table = _read_table(source, settings, progress, backend, memory_limit)
+    table = _read_table(source, settings, progress, backend, memory_limit, later=later)
     return store_table(store, table, time.perf_counter(), place_data(backend))
 
 
@@ -316,8 +319,9 @@ def _read_by(
     try:
         found = _read_on_host(opened, settings, progress, memory_limit, **how)
     except MemoryError as error:
+        where = "in a run (bicliq run), with" if how.get("in_memory") else "with"
         raise CapacityError(
-            f"{opened.uri}: memory ran out while the table was read ({error or 'MemoryError'}); with a"
+            f"{opened.uri}: memory ran out while the table was read ({str(error) or 'MemoryError'}); {where} a"
             " memory_limit below what there is, its edges are sorted on disk"
         ) from error
     found.summary["backend"] = "cpu" if reason is None else f"cpu: {reason}"
@@ -331,10 +335,11 @@ def _read_on_host(
     memory_limit: int | None,
     latest: float | None = None,
     in_memory: bool = False,
+    later: Later = of_a_run,
 ) -> EdgeTable | EdgesOnDisk:
     started = time.perf_counter()
     room = MemoryRoom.within(memory_limit)
-    runs = None if memory_limit is None else SortedRuns(opened.uri, settings, room, in_memory)
+    runs = None if memory_limit is None else SortedRuns(opened.uri, settings, room, in_memory, later)
     rows = KeptRows()
     for batch in read_batches(opened):
         rows.counts["rows_read"] += batch.edges.num_rows + batch.ragged

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import resource
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -139,6 +140,27 @@ class GraphNeeds:
         """Bytes for a graph of so many edges and vertices; a small one is taken in any case."""
         own = int(self.edge * edges + self.vertex * vertices)
         return BESIDE_GRAPH + own if own > SMALL_GRAPH else 0
+
+
+Later = Callable[[int, int], int]
+"""What is done with a graph after it was read needs so many bytes, by its edges and vertices."""
+
+LARGE_PARTITION = 256 << 20
+"""Bytes of a partition at most, where nothing else is asked for and there are several."""
+
+
+def of_a_run(edges: int, vertices: int) -> int:
+    """Bytes that a run holds at most after its table was read: when its partitions are cut.
+
+    Examples
+    --------
+    >>> of_a_run(100_000_000, 10_000_000) >> 20
+    2035
+    """
+    laid_out, one = GraphNeeds(edge=8, vertex=56), GraphNeeds(edge=4, vertex=24)
+    largest = min(12 * edges + 24 * vertices, LARGE_PARTITION)
+    whole = laid_out.of(edges, vertices)
+    return whole and whole + max(one.of(edges, vertices), largest)
 
 
 @dataclass(frozen=True)

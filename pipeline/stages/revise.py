@@ -126,7 +126,8 @@ def slide(
     sides = zip(SIDES, read_labels(folder), (table.left_ids, table.right_ids), (fresh.left, fresh.right), strict=True)
     ids, places = zip(*(_appended_as_used(*side) for side in sides), strict=True)
     fresh = fresh.in_ids(*places)
-    whole = before.until(latest, settings.window).followed_by(fresh).needed()
+    stay = before.until(latest, settings.window)
+    whole = stay.followed_by(fresh).needed()
     keys, weight = np.unique(whole.keys), None
     if whole.weight is not None:
         keys, weight = unite_weights(whole.keys, whole.weight, settings)
@@ -135,7 +136,8 @@ def slide(
     if dropped:
         begin = in_words(begin_of(latest, settings.window))
         warn("rows lie before the window", source=table.summary["source"]["uri"], rows=dropped, begin=begin)
-    summary = {**table.summary, "dropped_by_window": dropped, "latest": latest}
+    left_window = len(before) - len(stay)
+    summary = {**table.summary, "dropped_by_window": dropped, "left_window": left_window, "latest": latest}
     ends = (keys >> 32).astype(np.int32), (keys & LOWER_HALF).astype(np.int32)
     moved = EdgeTable(*ends, weight, ids[0], ids[1], summary, dict(table.seconds), whole)
     extended = _with_edges_of(store, graph, moved)

@@ -21,10 +21,11 @@ import pyarrow.compute as pc
 from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.events import tell
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.beyond import BeyondLimit
 from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk, LabelsOnDisk
 from bicliq.pipeline.stages.edge_table import EdgesOnDisk, summarize
 from bicliq.pipeline.stages.host_rows import KeptRows
-from bicliq.pipeline.stages.limits import MemoryRoom
+from bicliq.pipeline.stages.limits import Later, MemoryRoom
 from bicliq.pipeline.stages.uniting import Float64s, Int64s, ascends, first_of_run, halves, keys_of_rows, unite_keys
 
 ROW_SHARE = 8
@@ -105,12 +106,15 @@ class SortedRuns:
         The memory that there is for all of it.
     in_memory
         Whether the rows are kept in memory, as a window of time is, and no runs are made of them.
+    later
+        What the stages after it need of the graph.
     """
 
-    def __init__(self, source: str, settings: IngestSettings, room: MemoryRoom, in_memory: bool) -> None:
+    def __init__(self, source: str, settings: IngestSettings, room: MemoryRoom, in_memory: bool, later: Later) -> None:
         self._in_memory = in_memory or settings.window is not None
         self.source, self.settings, self.room = source, settings, room
         self.n_rows = self._let_go = 0
+        self._later, self._beyond = later, BeyondLimit(0, "")
         self._runs: list[_Run] = []
         self._labels: list[pa.Array] = []
 
@@ -121,26 +125,32 @@ class SortedRuns:
     def take(self, rows: KeptRows) -> None:
         """Make a run of the rows that are kept where they fill their share; they are let go of.
 
-        Raises
-        ------
-        CapacityError
-            Where the limit of memory is too low for that.
+        Where the limit of memory is too low the table is read on, to say how much would do.
         """
+        if self._beyond.needed:
+            self._beyond.add(rows)
+            return
         size = rows.bytes
         if size < max(min((self.room.bytes - BESIDE_ROWS) // ROW_SHARE, MOST_RUN_BYTES), FEW_BYTES):
             return
         if self._in_memory:
-            if BESIDE_ROWS + ROW_SHARE * size > self.room.bytes:  # read on, to say how much would do
+            if BESIDE_ROWS + ROW_SHARE * size > self.room.bytes:
                 self._let_go += size
                 rows.clear()
             return
-        self.room.require(BESIDE_ROWS + ROW_SHARE * FEW_BYTES, f"{self.source}: a table that is sorted on disk")
+        if self._is_beyond(BESIDE_ROWS + ROW_SHARE * FEW_BYTES, f"{self.source}: a table that is sorted on disk"):
+            self._beyond.add(rows)
+            return
         if not self._runs:
             tell("edges are sorted on disk", source=self.source, memory_limit=self.room.limit, run_bytes=size)
         self._add(rows)
 
     def require_kept(self, rows: KeptRows) -> None:
-        """Raise CapacityError where kept rows were let go of; `rows` are the last."""
+        """Raise CapacityError where rows were let go of; `rows` are the last."""
+        if self._beyond.needed:
+            self._beyond.add(rows)
+            in_all = self._beyond.in_all(BESIDE_ROWS, SHARE_OF_LABELS, self._later)
+            self.room.require(self._beyond.needed, self._beyond.what, in_all)
         if self._in_memory and self._let_go:
             needed, n = BESIDE_ROWS + ROW_SHARE * (self._let_go + rows.bytes), rows.counts["rows_read"]
             why = "a window of time" if self.settings.window is not None else "an update"
@@ -152,10 +162,16 @@ class SortedRuns:
         self._runs.append(run)
         more = [labels.read() for labels in run.labels]
         self._labels = [_all_labels(*both) for both in zip(self._labels or more, more, strict=True)]
-        self.room.require(
-            BESIDE_ROWS + SHARE_OF_LABELS * sum(side.nbytes for side in self._labels),
-            f"{self.source}: to hold the labels of its first {self.n_rows:,} rows",
-        )
+        needed = BESIDE_ROWS + SHARE_OF_LABELS * sum(side.nbytes for side in self._labels)
+        if self._is_beyond(needed, f"{self.source}: to hold the labels of its first {self.n_rows:,} rows"):
+            self._beyond.add_labels(self.n_rows, self._labels)
+            self._runs.clear()
+            self._labels.clear()
+
+    def _is_beyond(self, needed: int, what: str) -> bool:
+        if needed > self.room.bytes:
+            self._beyond = BeyondLimit(needed, what)
+        return needed > self.room.bytes
 
     def unite(self, rows: KeptRows) -> EdgesOnDisk:
         """Rank the labels, and merge the runs and what rows are left.
@@ -167,6 +183,7 @@ class SortedRuns:
         """
         if rows.left:
             self._add(rows)
+            self.require_kept(rows)
         ids = self._rank_labels()
         left, right = ColumnOnDisk(np.int32), ColumnOnDisk(np.int32)
         weight = None if self._runs[0].weights is None else ColumnOnDisk(np.float64)

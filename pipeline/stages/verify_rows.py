@@ -67,13 +67,13 @@ def wrong_values(name: str, file: BicliqueReader, group: int, table: pa.Table, o
     """Say in which rows of a row group the stored worth is not that of the bicliques beside it.
 
     A processor may round a logarithm otherwise than the one that wrote the file, which moves a
-    vertex's term by one unit, and surprise by one an edge at most.
+    vertex's term by one unit, and with it an edge's correction by one step at most.
     """
     problems = []
     edges = np.multiply(*(values_of(table[size]).astype(np.float64) for size in ("n_left", "n_right")))
     for by in objectives:
         stored, right = file.values(group, by, np.arange(table.num_rows)), file.values_of(table, by)
-        far = np.abs(stored - right) > (2 * kernels.SurpriseTerms.unit * edges if by == "surprise" else 0)
+        far = np.abs(stored - right) > (kernels.SurpriseTerms.step * edges if by == "surprise" else 0)
         if far.any() or (stored.size and file.most(group, by) < stored.max()):
             problems.append(f"{name}: {int(far.sum())} bicliques are worth another {by} than is stored of them")
     return problems

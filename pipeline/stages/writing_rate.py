@@ -90,10 +90,7 @@ def writing_rate(
     O(n_edges), and the search below the roots, which ends after `MOST_SECONDS`: where that is too
     little, fewer are laid out, and the numbers depend on the machine.
     """
-    terms = None
-    if "surprise" in publish.objectives:
-        terms = kernels.SurpriseTerms.of_degrees(graph.left_degrees, graph.right_degrees, graph.n_edges)
-    layout = layout_of(publish, terms)
+    layout = layout_of(publish, graph.surprise_terms if "surprise" in publish.objectives else None)
     found: list[kernels.BicliqueBatch] = []
     for n, batches in enumerate(_below_roots(graph, asked, side, most // ROOTS), 1):
         found += batches

@@ -269,7 +269,7 @@ def _unnumbered(records: dict[str, dict[str, Any]], paths: set[str]) -> list[str
     if missing is not None and max(there) < missing[0]:
         number, run = missing
         problems.append(
-            f"{PLACE}/{number_name(number)}: it is missing, and was to say that {run} is the latest; give its command again"
+            f"{PLACE}/{number_name(number)}: it is missing, and was to say that {run} is the latest; give its command again, or bicliq verify --repair writes it"
         )
     return problems
 

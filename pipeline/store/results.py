@@ -284,7 +284,7 @@ class Run:
             How many.
         by
             "edges" (left times right vertices), "vertices" (both together), "balanced" (the smaller
-            side), "left" or "right"; or "surprise": how unlikely it is where edges fall by degree.
+            side), "left" or "right"; or "surprise": how far it is beyond chance.
             Surprise reads all lists, unless it is a column of the run.
         ids
             Whether the lists hold original ids; otherwise dense ones.

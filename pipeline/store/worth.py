@@ -32,10 +32,9 @@ def of_sizes(by: By, left: Any, right: Any) -> Any:
 
 
 class Surprise:
-    """How unlikely bicliques are where the edges of a stored graph fall by degree, in nats.
+    """How far bicliques of a stored graph are beyond chance, in nats: see `kernels.SurpriseTerms`.
 
-    The sum of ln(m / (d_u · d_v)) over the edges, as `kernels.top_bicliques` looks for it: m edges
-    in the graph, d their ends' degrees. The graph is read when it is first asked for.
+    The graph is read when it is first asked for.
 
     Parameters
     ----------
@@ -50,7 +49,7 @@ class Surprise:
     >>> summary = run(pa.table({"a": ["x", "x", "y"], "b": ["s", "t", "t"]}), Settings(store="memory://surprise"))
     >>> lists = pa.table({"left": [[0], [0, 1]], "right": [[0, 1], [1]], "root": [0, 0]})
     >>> Surprise(Store.open("memory://surprise").graph(summary.graph)).of(lists).round(3).tolist()
-    [0.118, 0.118]
+    [0, 0]
     """
 
     def __init__(self, graph: GraphFolder) -> None:
@@ -66,13 +65,13 @@ class Surprise:
 
     @cached_property
     def terms(self) -> kernels.SurpriseTerms:
-        """What each vertex adds."""
+        """What it is made of."""
         record = self.graph.read_record("graph.json")
         ends = read_edge_columns(self.graph)
         left, right = (
             np.bincount(end, minlength=int(record[f"n_{side}"])) for side, end in zip(SIDES, ends, strict=True)
         )
-        return kernels.SurpriseTerms.of_degrees(left, right, len(ends[0]))
+        return kernels.SurpriseTerms.of_degrees(left, right)
 
 
 SIDES = ("left", "right")

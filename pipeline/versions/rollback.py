@@ -13,17 +13,40 @@ from bicliq.pipeline.store.manifest import moment_after
 from bicliq.pipeline.store.publications import announce
 from bicliq.pipeline.store.records import STORED, named_files
 from bicliq.pipeline.store.states import latest_run, read_run
+from bicliq.pipeline.versions.arrivals import Arrival
+from bicliq.pipeline.versions.quarantine import Quarantine, Why
+from bicliq.pipeline.versions.sources import name_of_key
 
 
-def rollback(store: Store, run: str) -> str:
+def rollback(store: Store, run: str, *, reject: bool = False) -> tuple[str, list[str]]:
     """Make a run the latest again, as `make_latest`, while no update is at work on a local disk.
 
-    Returns the run that was the latest until then.
+    Parameters
+    ----------
+    store, run
+        The run.
+    reject
+        Whether the files that go are never taken again by a watch; otherwise one takes them when it
+        is told to (`Watch` with `again`), or when they have changed.
+
+    Returns
+    -------
+    str, list of str
+        The run that was the latest until then, and the names of the files that it took and this one
+        did not: they are set aside.
     """
     with store.root.claim("update"):
         before = latest_run(store)
-        make_latest(store, run)
-    return before
+        took, takes = (store.run(name).read_record("run.json").get("taken", {}) for name in (before, run))
+        aside = Quarantine(store)
+        why: Why = "rejected" if reject else "rolled back"
+        gone = [(key, entry) for key, entry in took.items() if key not in takes and not entry["deleted"]]
+        for key, entry in gone:
+            _, size, name = key.split(" ", 2)
+            arrival = Arrival(name, int(size), entry["modified"])
+            aside.set_aside(arrival, f"{why} with version {entry['version']}", why)
+        make_latest(store, run)  # last: who is killed before has set nothing aside that is not taken
+    return before, [name_of_key(key) for key, _ in gone]
 
 
 def make_latest(store: Store, run: str, follows: str | None = None) -> None:

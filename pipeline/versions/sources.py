@@ -167,6 +167,10 @@ def last_change(info: dict[str, Any]) -> str:
     return next((str(info[name]) for name in CHANGED if info.get(name) is not None), "")
 
 
+OF_LINES = ("matrix", "baskets")
+"""Formats that no name of a file and none of its lines tells for sure."""
+
+
 def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> IngestSettings:
     """Return how an update's table is read: as the base's was, but for what is given.
 
@@ -194,6 +198,8 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
     if delete:
         before.pop("window", None)
         before["duplicates"] = before["duplicates"].replace("sum", "first").replace("max", "first")
+    if known["format"] in OF_LINES and not {"format", "left", "right"} & set(given) and _is_plain_text(source, asked):
+        before["format"] = known["format"]
     policies = IngestSettings.model_validate({**before, **given})
     named = known["columns"] != UNNAMED and "value" not in known["columns"]  # cells have columns of our own
     are_chosen = named and {_format_of(source, policies), known["format"]} <= set(CHOSEN)
@@ -203,6 +209,14 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
     if not wants_time(policies):
         columns.pop("time", None)
     return IngestSettings.model_validate({**before, **columns, **given})
+
+
+def _is_plain_text(source: Edges, asked: IngestSettings) -> bool:
+    """Whether a file may be of a format that only what is asked for tells."""
+    try:
+        return isinstance(source, str | os.PathLike | Files) and _format_of(source, asked) in ("csv", "tsv")
+    except InputError:
+        return True
 
 
 def _format_of(source: Edges, policies: IngestSettings) -> str:

@@ -342,6 +342,7 @@ class _Update:
                 "checks": self._checks,
                 "gone": len(extended.gone[0]),
                 "dropped_by_window": int(extended.record.summary["dropped_by_window"]),
+                "left_window": int(extended.record.summary.get("left_window", 0)),
                 **dict.fromkeys(("appeared", "vanished", "seconds")),
                 "workers": 0,
                 "placement": {},
@@ -432,6 +433,8 @@ class _Update:
         self._folder.sweep()
         graph.sweep()
         did["seconds"] = sum(self._clock.seconds.values())
+        if left := asked["update"]["left_window"]:
+            did["left_window"] = left
         tell("version committed", run=self._folder.run, parent=self._parent.run, **did)
         self.committed, added = stands, sum(change.file.bytes for change in written)
         return self._record(self._folder.run, stands["manifest"], "changes", way.reason, extended, stands, added)
@@ -555,6 +558,7 @@ class _Update:
             unchanged=0 if extended is None else extended.unchanged,
             gone=0 if extended is None else len(extended.gone[0]),
             dropped_by_window=0 if extended is None else int(extended.record.summary["dropped_by_window"]),
+            left_window=0 if extended is None else int(extended.record.summary.get("left_window", 0)),
             **changed,
             **{name: manifest[name] for name in OF_THE_MANIFEST},
             checks=self._checks,

@@ -33,6 +33,8 @@ class UpdateRecord:
         window of time, or that a file held which was taken anew.
     dropped_by_window
         Rows of the table that lie before the window of time, and are in no version.
+    left_window
+        Rows that the version before held and that left the window of time.
     appeared, vanished
         Maximal bicliques that are new, and that are no longer; None: a full run does not tell.
     bicliques, digest
@@ -71,6 +73,7 @@ class UpdateRecord:
     unchanged: int
     gone: int
     dropped_by_window: int
+    left_window: int
     appeared: int | None
     vanished: int | None
     bicliques: int

@@ -25,7 +25,7 @@ from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import STORED, named_files
 from bicliq.pipeline.store.states import latest_published
 from bicliq.pipeline.versions.arrivals import Arrival, Look, look, look_at, refuse_store_inside, settled
-from bicliq.pipeline.versions.quarantine import Quarantine
+from bicliq.pipeline.versions.quarantine import Quarantine, Why
 from bicliq.pipeline.versions.sources import name_of_key, refuse_changed, source_files, taken_entries
 from bicliq.pipeline.versions.update import update
 from bicliq.pipeline.versions.update_record import UpdateRecord
@@ -51,6 +51,8 @@ class Taken:
         URLs of new files that are still being written, or empty: a later look takes them.
     passed_over
         URLs of what is not meant (`pipeline.versions.arrivals.Look`).
+    set_aside
+        URLs of files that were rolled back with the version that took them, or rejected.
     run
         The run that these files began, or that was killed before and finished now.
     update
@@ -67,6 +69,7 @@ class Taken:
     files: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
     passed_over: tuple[str, ...] = ()
+    set_aside: tuple[str, ...] = ()
     run: RunSummary | None = None
     update: UpdateRecord | None = None
     quarantined: tuple[dict[str, Any], ...] = ()
@@ -111,6 +114,8 @@ class Watch:
         Seconds after which a new file must be what it was, so that it is taken.
     quarantine
         Set a file aside that cannot be taken, instead of an error, and go on with the others.
+    again
+        Take files that were rolled back with the version that took them, too.
 
     Examples
     --------
@@ -135,10 +140,17 @@ class Watch:
         replace: bool = False,
         settle: float = SETTLE_SECONDS,
         quarantine: bool = False,
+        again: bool = False,
     ) -> None:
         refuse_store_inside(place, settings.store)
         self._place, self._settings, self._replace, self._settle = place, settings, replace, settle
-        self._quarantine = Quarantine(Store.open(settings.store)) if quarantine else None
+        self._aside = Quarantine(Store.open(settings.store))
+        self._quarantine = self._aside if quarantine else None
+        self._left_aside: set[Why] = {"rejected"}
+        if quarantine:
+            self._left_aside.add("could not be taken")
+        if not again:
+            self._left_aside.add("rolled back")
         self._one_by_one = False
         self._same: set[Arrival] = set()
         self._looked = False
@@ -177,11 +189,12 @@ class Watch:
                 latest = latest_published(store)
                 asked = {} if latest is None else store.run(latest).read_record("run.json")
                 self._refuse_unfit(asked)
-                ready, waiting, passed_over = self._settled(asked)
+                ready, waiting, passed_over, left = self._settled(asked)
                 new, changed, aside = self._sorted_out(asked, ready)
-            about = Taken(self._place, store.uri, waiting=waiting, passed_over=passed_over, quarantined=tuple(aside))
+            about = Taken(self._place, store.uri, (), waiting, passed_over, left, quarantined=tuple(aside))
             if not new and not changed:
-                tell("nothing new", place=self._place, waiting=len(waiting), passed_over=len(passed_over))
+                over = {"waiting": len(waiting), "passed_over": len(passed_over), "set_aside": len(left)}
+                tell("nothing new", place=self._place, **over)
                 return about
             if self._quarantine is None:
                 return self._join(store, latest, asked, new, changed, about, self._settings, seen)
@@ -248,17 +261,22 @@ class Watch:
 
     # ---- what is there ---------------------------------------------------------------------------
 
-    def _settled(self, asked: dict[str, Any]) -> tuple[list[Arrival], tuple[str, ...], tuple[str, ...]]:
-        """Unknown files, as far as they are settled; the others; and what is not meant."""
-        first = self._unknown(asked, look(self._place))
+    def _settled(
+        self, asked: dict[str, Any]
+    ) -> tuple[list[Arrival], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+        """Unknown files that are settled; the others; what is not meant, and what is set aside."""
+        first, aside = self._unknown(asked, look(self._place))
         if not first.files:
-            return [], (), first.passed_over
+            return [], (), first.passed_over, aside
         time.sleep(self._settle)
-        ready, written = settled(first, self._unknown(asked, look(self._place)))
-        return ready, tuple(without_secrets(file.uri) for file in written), first.passed_over
+        ready, written = settled(first, self._unknown(asked, look(self._place))[0])
+        return ready, tuple(without_secrets(file.uri) for file in written), first.passed_over, aside
 
-    def _unknown(self, asked: dict[str, Any], seen: Look) -> Look:
-        """Leave out the files that were taken, and have the size and time that they had then."""
+    def _unknown(self, asked: dict[str, Any], seen: Look) -> tuple[Look, tuple[str, ...]]:
+        """Leave out the files that were taken, and have the size and time that they had then.
+
+        And those that are set aside; returns which of these were rolled back or rejected, too.
+        """
         known = {
             (name_of_key(key), int(key.split(" ", 2)[1]), entry.get("modified"))
             for key, entry in asked.get("taken", {}).items()
@@ -267,9 +285,9 @@ class Watch:
         fresh = [
             f for f in seen.files if (without_secrets(f.uri), f.bytes, f.modified) not in known and f not in self._same
         ]
-        if self._quarantine is not None:
-            fresh = [file for file in fresh if not self._quarantine.holds(file)]
-        return replace(seen, files=tuple(fresh))
+        why = {file: self._aside.why(file) for file in fresh}
+        left = tuple(without_secrets(f.uri) for f in fresh if why[f] in self._left_aside - {"could not be taken"})
+        return replace(seen, files=tuple(f for f in fresh if why[f] not in self._left_aside)), left
 
     def _sorted_out(
         self, asked: dict[str, Any], files: list[Arrival]
@@ -367,7 +385,7 @@ class Watch:
             kept = [known.get(name, name) for name in names]
             for name, uri in zip(names, kept, strict=True):
                 found = look_at(uri)
-                if found is None or self._sorted_out(asked, list(self._unknown(asked, Look((found,), ())).files))[1]:
+                if found is None or self._sorted_out(asked, list(self._unknown(asked, Look((found,), ()))[0].files))[1]:
                     raise InputError(
                         f"{name}: is {'gone' if found is None else 'changed, too'}, and which edges only the file had that"
                         " is taken anew cannot be said without it; put it back as it was, or begin another store"

@@ -68,6 +68,7 @@ SERVER.set_forkserver_preload(["tests.faults.pairs_loaded"])
 class Trial:
     """Two commands; which of them are killed, and when each starts and is killed, in seconds."""
 
+    on_disk: bool
     pair: tuple[str, str]
     killed: tuple[bool, bool]
     starts: tuple[float, float]
@@ -76,20 +77,25 @@ class Trial:
 
     def __str__(self) -> str:
         names = (f"{name}{' killed' if killed else ''}" for name, killed in zip(self.pair, self.killed, strict=True))
-        return f"{' beside '.join(names)}, {self.prepared}"
+        return f"{' beside '.join(names)}, {self.prepared}{'' if self.on_disk else ', on S3'}"
 
 
 def trials(seed: int, n: int) -> list[Trial]:
-    """Return so many trials: all pairs, with each way to kill one, both or none in turn."""
+    """Return so many trials: all pairs, with each way to kill one, both or none in turn.
+
+    Each pair is on an object store in a fourth of its trials, in each way after four rounds.
+    """
     random = np.random.default_rng(seed)
     ways = itertools.product([(False, False), (True, False), (False, True), (True, True)], PREPARED)
     ordered = [(pair, *way) for way in ways for pair in PAIRS]
     picked = random.permutation(len(ordered))
     found = []
     for at in range(n):
-        pair, killed, prepared = ordered[picked[at % len(ordered)]]
+        way = picked[at % len(ordered)]
+        pair, killed, prepared = ordered[way]
+        on_disk = (way % len(PAIRS) + way // len(PAIRS) + at // len(ordered)) % 4 != 3
         starts = tuple(random.uniform(0, 0.15, 2).tolist())
-        found.append(Trial(pair, killed, starts, tuple(random.uniform(0.02, 0.6, 2).tolist()), prepared))  # type: ignore[arg-type]
+        found.append(Trial(on_disk, pair, killed, starts, tuple(random.uniform(0.02, 0.6, 2).tolist()), prepared))  # type: ignore[arg-type]
     return found
 
 

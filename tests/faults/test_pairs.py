@@ -31,8 +31,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
 @pytest.mark.parametrize("at", range(len(TRIALS)), ids=lambda at: f"{at}: {TRIALS[at]}")
 def test_two_commands_at_once(at: int, shop: Shop, tmp_path: Path, opened: object) -> None:
     trial: Trial = TRIALS[at]
-    on_disk = at % 4 != 3
-    uri = str(tmp_path / "store") if on_disk else f"s3://{BUCKET}/pairs-{at}"
+    uri = str(tmp_path / "store") if trial.on_disk else f"s3://{BUCKET}/pairs-{at}"
     try_both(shop, trial, uri)
-    if on_disk:
+    if trial.on_disk:
         shutil.rmtree(uri)

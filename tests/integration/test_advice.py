@@ -21,23 +21,28 @@ def bicliq(*arguments):
 
 
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("command", ["window", "update"])
+@pytest.mark.parametrize("command", ["window", "update", "run", "count"])
 def test_advice_that_is_followed_once_is_enough(tmp_path, command, seed):
     chance = np.random.default_rng(seed)
     n, labels = int(chance.integers(1_200_000, 2_500_000)), int(chance.integers(10_000, 1_000_000))
     rows = {"user": chance.integers(0, labels, n), "item": chance.integers(0, labels, n)}
+    if command == "run":  # labels of text
+        rows = {name: [f"{name} {label}" for label in labels.tolist()] for name, labels in rows.items()}
     pq.write_table(pa.table({**rows, "day": chance.integers(0, 2_000_000, n)}), tmp_path / "many.parquet")
     asked = ["--store", tmp_path / "s", "--left", "user", "--right", "item", "--local"]
+    line = [tmp_path / "many.parquet", *(["3", "3"] if command == "count" else [])]
     if command == "window":
         asked += ["--window", "30d", "--time", "day", "--time-limit", "1", "--min-left", "3", "--min-right", "3"]
         command = "run"
-    else:
+    elif command == "run":
+        asked += ["--min-left", "3", "--min-right", "3"]
+    elif command == "update":
         (tmp_path / "a.csv").write_text("user,item\n1,2\n")
         assert bicliq("run", tmp_path / "a.csv", *asked, "--min-left", "3", "--min-right", "3").returncode == 0
-    refused = bicliq(command, tmp_path / "many.parquet", *asked, "--memory-limit", int(chance.integers(120, 200)) << 20)
+    refused = bicliq(command, *line, *asked, "--memory-limit", int(chance.integers(120, 200)) << 20)
     assert refused.returncode == 2
     advice = re.findall(r"--memory-limit (\d+)", refused.stderr)[-1]
-    done = bicliq(command, tmp_path / "many.parquet", *asked, "--memory-limit", advice)
+    done = bicliq(command, *line, *asked, "--memory-limit", advice)
     assert done.returncode == 0, done.stderr
 
 

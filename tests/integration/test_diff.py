@@ -58,7 +58,9 @@ def test_surprise_ranks_what_changed_as_find_does_in_either_graph(tmp_path, shop
     update(csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum"), ("eve", "rum"), ("eve", "tea")]), shop)
     record = said(capsys, "diff", "--by", "surprise", "--store", shop.store)
     for kind, run_ in (("appeared", record["after"]), ("vanished", record["before"])):
-        every = find_in_run(run_, FindAsked(top=99, by="surprise"), load_settings(store=shop.store))["groups"]
+        every = find_in_run(run_, FindAsked(top=99, by="surprise", min_surprise=-99), load_settings(store=shop.store))[
+            "groups"
+        ]
         worth = {(*group["left"], *group["right"]): group["value"] for group in every}
         shown = {(*group["left"], *group["right"]): group["value"] for group in record[kind]}
         assert shown == pytest.approx({members: worth[members] for members in shown}, abs=1e-4)

@@ -4,7 +4,10 @@ error."""
 from __future__ import annotations
 
 import gzip
+import json
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -57,3 +60,38 @@ def test_bad_input_is_exit_code_2_every_time(folder, kind):
 
     with ThreadPoolExecutor(2) as pool:
         assert set(pool.map(run, range(TIMES))) == {(2, 1, False)}
+
+
+FEW_PIDS = ["setpriv", "--ruid=65534", "--bounding-set=-sys_resource,-sys_admin", "prlimit"]
+"""Root, but with a limit of processes and threads, which the system does not hold root to."""
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not all(map(shutil.which, FEW_PIDS[::3])), reason="needs root and setpriv")
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 8])
+@pytest.mark.parametrize("command", ["enumerate", "run"])
+def test_a_limit_of_threads_is_said_and_no_damage(tmp_path, command, most):
+    (tmp_path / "t.csv").write_text("u,v\n" + "".join(f"{i},{i % 7}\n" for i in range(200_000)))
+    line = [sys.executable, "-m", "bicliq.flows.cli", command, str(tmp_path / "t.csv"), "--threads", "16", "--json"]
+    line += ["--store", str(tmp_path / "s"), "--local"] if command == "run" else []
+    quiet = {name: value for name, value in os.environ.items() if name != "BICLIQ_TRACEBACK"}
+    limited = [*FEW_PIDS, f"--nproc={most}", *line]
+    ended = subprocess.run(limited, capture_output=True, text=True, check=False, env=quiet)
+    assert ended.returncode == 2, ended.stderr
+    said = json.loads(ended.stdout)
+    assert (said["kind"], "ulimit -u" in said["error"]) == ("CapacityError", True)
+    assert "Traceback" not in ended.stderr
+    assert not any(word in ended.stderr for word in ("damaged", "defect", "interrupted"))
+
+
+@pytest.mark.parametrize("kilobytes", [200_000, 250_000, 350_000])
+def test_a_limit_of_memory_is_said_and_no_damage(tmp_path, kilobytes):
+    (tmp_path / "t.csv").write_text("u,v\n" + "".join(f"{i},{i % 7}\n" for i in range(200_000)))
+    line = [sys.executable, "-m", "bicliq.flows.cli", "enumerate", str(tmp_path / "t.csv"), "--count-only", "--json"]
+    limited = f"ulimit -v {kilobytes}; exec {shlex.join(line)}"
+    quiet = {name: value for name, value in os.environ.items() if name != "BICLIQ_TRACEBACK"}
+    ended = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, check=False, env=quiet)
+    assert "Traceback" not in ended.stderr
+    assert "damaged" not in ended.stderr
+    if ended.returncode != 0:
+        assert ended.returncode == 2, ended.stderr
+        assert json.loads(ended.stdout)["kind"] == "CapacityError"

@@ -97,8 +97,10 @@ def test_vertices_of_high_degree_are_left_out_and_counted(table):
 
 def test_surprise_counts_with_the_degrees_of_the_whole_table(table):
     path, _ = table
-    everything = find_in_table(path, FindAsked(top=1000, by="surprise"), settings_of())
-    some = find_in_table(path, FindAsked(top=1000, by="surprise", containing=("user03",)), settings_of())
+    everything = find_in_table(path, FindAsked(top=1000, by="surprise", min_surprise=-1e6), settings_of())
+    some = find_in_table(
+        path, FindAsked(top=1000, by="surprise", min_surprise=-1e6, containing=("user03",)), settings_of()
+    )
     assert groups_of(some) == [group for group in groups_of(everything) if "user03" in group[0]]
     least = everything["groups"][4]["value"]
     above = find_in_table(path, FindAsked(top=1000, by="surprise", min_surprise=least), settings_of())
@@ -243,9 +245,11 @@ def test_the_command_prints_groups_as_the_contract_says(table, capsys):
 def test_the_flow_finds_what_the_function_finds(table, tmp_path):
     from bicliq.flows.find import find
 
-    asked = {"top": 3, "by": "surprise", "containing": ["user03"]}
+    asked = {"top": 3, "by": "surprise", "min_surprise": -1e6, "containing": ["user03"]}
     record = find(table[0], asked, {"store": str(tmp_path / "store")})
-    plain = find_in_table(table[0], FindAsked(top=3, by="surprise", containing=("user03",)), load_settings())
+    plain = find_in_table(
+        table[0], FindAsked(top=3, by="surprise", min_surprise=-1e6, containing=("user03",)), load_settings()
+    )
     assert groups_of(record) == groups_of(plain)
 
 

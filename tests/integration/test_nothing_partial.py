@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +19,9 @@ from bicliq.pipeline.results.changes import changes_between
 from bicliq.pipeline.results.export import export
 from bicliq.pipeline.run import resume, run
 from bicliq.pipeline.settings import Settings, load_settings
+from bicliq.pipeline.stages import plan as plans
+from bicliq.pipeline.stages.ingest import ingest
+from bicliq.pipeline.stages.partition import write_partitions
 from bicliq.pipeline.stages.plan import plan_run
 from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.store.commits import commit_name
@@ -60,6 +68,61 @@ def cut_off_compaction(store: Store, version: str) -> str:
     assert store.root.read_record(log)["run"] == made
     store.root.remove(log, *(name for name in store.root.files(PLACE) if f"_{made}.json" in name))
     return made
+
+
+# ---- plans ---------------------------------------------------------------------------------------
+
+
+KILLED_PLAN = """
+import os, signal, sys
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.stages.plan import plan_run
+from bicliq.pipeline.store.layout import RunFolder, Store
+real = RunFolder.remove
+def killed(self, *names):
+    if any(name.startswith("partitions/") for name in names):
+        os.kill(os.getpid(), signal.SIGKILL)
+    real(self, *names)
+RunFolder.remove = killed
+plan_run(Store.open(sys.argv[1]), sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize("mended_by", ["run", "resume", "repair"])
+def test_a_plan_that_is_killed_before_it_removes_other_subgraphs_searches_none_of_them(
+    tmp_path, monkeypatch, mended_by
+):
+    settings = write_tables(tmp_path)
+    whole = run(str(tmp_path / "base.csv"), settings.model_copy(update={"store": str(tmp_path / "whole")}))
+    store = Store.open(settings.store)
+    graph = ingest(str(tmp_path / "base.csv"), store, settings.ingest).graph
+    with monkeypatch.context() as other:
+        real = plans.plan_partitions
+
+        def reversed_plan(*asked, **how):
+            found, size = real(*asked, **how)
+            return replace(found, partition=found.partition.max() - found.partition), size
+
+        other.setattr(plans, "plan_partitions", reversed_plan)
+        planned = plans.plan(store, graph, settings.search, settings.plan, publish=settings.publish)
+        assert write_partitions(store, planned.run) == 6
+    folder = store.run(planned.run)
+    folder.remove("plan.json")
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_PLAN, settings.store, planned.run],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert folder.planned["digest"] != planned.digest
+    assert len([name for name in folder.files() if name.endswith(".arrow")]) == 6, "of the plan before"
+    found = verify_store(store)
+    assert any("another plan" in problem for problem in found.problems), found.problems
+    if mended_by == "repair":
+        repair(store, settings)
+        assert verify_store(store).problems == []
+    made = run(str(tmp_path / "base.csv"), settings) if mended_by == "run" else resume(planned.run, settings)
+    assert (made.bicliques, made.digest) == (whole.bicliques, whole.digest)
+    assert verify_store(store, roots=1 << 30).problems == []
 
 
 # ---- compactions ---------------------------------------------------------------------------------

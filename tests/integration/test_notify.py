@@ -16,8 +16,9 @@ from bicliq.flows.update import update_flow, watch_flow
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.questions.find import FindAsked, find_in_run
 from bicliq.pipeline.rules import Fitting, find_fitting
-from bicliq.pipeline.run import run
+from bicliq.pipeline.run import resume, run
 from bicliq.pipeline.settings import NotifySettings, load_settings
+from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.update import update
 from bicliq.pipeline.versions.watch import Watch
@@ -75,6 +76,21 @@ def test_a_finished_run_is_told_with_its_largest_groups_and_a_text_for_people(tm
     assert told["groups"][0]["n_left"] * told["groups"][0]["n_right"] == record.largest["n_edges"]
     assert told["text"].startswith(f"Bicliq: run {record.run} finished: 16,261 maximal bicliques of 899 left")
     assert len(told["text"].splitlines()) == 1 + bicliq.pipeline.notify.GROUPS
+
+
+def test_a_run_that_changes_nothing_is_not_told_again(tmp_path, webhook):
+    asked, other = settings(tmp_path, webhook), tmp_path / "other.csv"
+    first = run(EDGES, asked).run
+    assert run(EDGES, asked).run == resume(first, asked).run == first
+    assert len(webhook.told) == 1
+    Store.open(asked.store).run(first).uncommit_partition(0)  # found again
+    run(EDGES, asked)
+    assert len(webhook.told) == 2
+    other.write_text("u,v\nann,jam\n")
+    run(other, asked)
+    assert len(webhook.told) == 3
+    run(EDGES, asked)  # the latest one again
+    assert [told["run"] for told in webhook.told][3:] == [first]
 
 
 def test_a_failed_run_is_told_with_its_reason(tmp_path, webhook):
@@ -150,7 +166,9 @@ def test_groups_with_one_of_several_members_of_either_side_count_and_say_which(f
 
 def test_surprising_groups_are_those_that_find_finds(forum):
     store, record, _ = forum
-    best = find_in_run(record.run, FindAsked(top=40, by="surprise"), load_settings(store=store))["groups"]
+    best = find_in_run(record.run, FindAsked(top=40, by="surprise", min_surprise=-99), load_settings(store=store))[
+        "groups"
+    ]
     least = (best[29]["value"] + best[30]["value"]) / 2
     found = fitting(store, 30, webhook_surprise=least)
     assert found.groups == 30
@@ -166,7 +184,7 @@ def test_surprising_groups_are_those_that_find_finds(forum):
 def test_a_rule_on_members_tells_only_of_runs_that_have_one(tmp_path, webhook):
     run(EDGES, settings(tmp_path, webhook, webhook_members="nobody"))
     assert webhook.told == []
-    record = run(EDGES, settings(tmp_path, webhook, webhook_members="nobody,7", webhook_surprise=20))
+    record = run(EDGES, settings(tmp_path / "two", webhook, webhook_members="nobody,7", webhook_surprise=20))
     (told,) = webhook.told
     assert "with nobody or 7 of a surprise of at least 20, and 1 are worth a notification" in told["reasons"][1]
     assert all(group["reasons"] and group["surprise"] >= 20 for group in told["groups"])
@@ -181,7 +199,7 @@ def test_who_cannot_be_told_never_fails_a_run(tmp_path, webhook, caplog, monkeyp
     assert len(webhook.told) == bicliq.pipeline.notify.TRIES
     assert "HTTP Error 500" in caplog.text
     nobody = load_settings(
-        store=str(tmp_path / "store"), cluster={"local": True}, notify={"webhook": "http://127.0.0.1:9/secret"}
+        store=str(tmp_path / "other"), cluster={"local": True}, notify={"webhook": "http://127.0.0.1:9/secret"}
     )
     assert run(EDGES, nobody).bicliques == COUNTS["UCforum"]
     assert "refused" in caplog.text
@@ -244,7 +262,7 @@ def test_an_update_is_told_with_the_groups_that_appeared(tmp_path, webhook):
         ({"webhook_edges": 6, "webhook_groups": 1}, 1),
         ({"webhook_edges": 7, "webhook_groups": 1}, 0),
         ({"webhook_groups": 2}, 0),
-        ({"webhook_surprise": 0.1}, 1),
+        ({"webhook_surprise": 0.1}, 0),
         ({"webhook_surprise": 50}, 0),
         ({"webhook_on": "failed"}, 0),
     ],
@@ -271,10 +289,12 @@ def test_a_second_update_does_not_tell_of_what_the_first_one_brought(tmp_path, w
 
 @pytest.mark.usefixtures("shop")
 def test_surprise_of_what_appeared_is_that_of_find(tmp_path, webhook):
-    new = [("cid", "jam"), ("dan", "tea"), ("dan", "rum")]
-    found = update(csv(tmp_path / "new.csv", new), settings(tmp_path, webhook, webhook_surprise=-0.0))
+    new = [(f"r{u}", f"s{v}") for u in range(6) for v in range(7)] + [(f"once {n}", f"one {n}") for n in range(200)]
+    found = update(csv(tmp_path / "new.csv", new), settings(tmp_path, webhook, webhook_surprise=0))
     values = {frozenset(g["left"]) | frozenset(g["right"]): g["surprise"] for g in webhook.told[0]["groups"]}
-    every = find_in_run(found.version, FindAsked(top=99, by="surprise"), load_settings(store=found.store))["groups"]
+    every = find_in_run(
+        found.version, FindAsked(top=99, by="surprise", min_surprise=-99), load_settings(store=found.store)
+    )["groups"]
     every = {frozenset(group["left"]) | frozenset(group["right"]): group["value"] for group in every}
     assert values
     assert values == pytest.approx({members: every[members] for members in values}, abs=2e-3)

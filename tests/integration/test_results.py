@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from typing import Any, get_args
 
@@ -12,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bicliq
+from bicliq import kernels
 from bicliq.pipeline.results.bicliques import Bicliques
 from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import PlanSettings, load_settings
@@ -38,12 +38,16 @@ def every(groups) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def surprise(every) -> dict[int, float]:
-    """How unlikely each is, in whole units of 2**-20 nats."""
+    """How far each is beyond chance, in nats."""
     edges = {(u, v) for row in every for u in row["left"] for v in row["right"]}
-    degree = Counter(side for edge in edges for side in edge)
-    term = {vertex: round(math.log(math.sqrt(len(edges)) / degree[vertex]) * 2**20) for vertex in degree}
+    degrees = [Counter(ends) for ends in zip(*edges, strict=True)]
+    places = [{label: n for n, label in enumerate(of)} for of in degrees]
+    terms = kernels.SurpriseTerms.of_degrees(*(list(of.values()) for of in degrees))
     return {
-        row["biclique_id"]: sum(term[u] + term[v] for u in row["left"] for v in row["right"]) / 2**20 for row in every
+        row["biclique_id"]: terms.of_group(
+            *(sorted(map(at.get, row[side])) for at, side in zip(places, ("left", "right"), strict=True))
+        )[0]
+        for row in every
     }
 
 

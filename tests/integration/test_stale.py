@@ -43,6 +43,22 @@ def test_runs_says_that_the_last_version_is_too_old(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["stale"] is None
 
 
+def test_doctor_says_how_old_the_last_version_is(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["doctor", "--json"]) == 0
+    assert "stale" not in json.loads(capsys.readouterr().out)
+    assert invoke(["doctor", "--store", "nowhere"]) == 2
+    assert "no store is here" in capsys.readouterr().err
+    run(EDGES, settings(tmp_path))
+    time.sleep(1.1)
+    for hours, stale in ((str(SECOND), True), ("1", False)):
+        assert invoke(["doctor", "--store", str(tmp_path / "store"), "--stale-hours", hours, "--json"]) == 0
+        said = capsys.readouterr()
+        facts = json.loads(said.out)
+        assert f"{tmp_path / 'store'}: the last version came {datetime.now(UTC):%Y-%m-%dT}" in facts["store"]
+        assert (facts["stale"] != "no") == stale == ("no version came" in said.err)
+
+
 def test_a_store_without_any_version_is_stale_from_when_somebody_waits(tmp_path):
     asked = settings(tmp_path, stale_hours=1)
     assert stale_in_words(asked) is None

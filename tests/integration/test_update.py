@@ -250,11 +250,34 @@ def test_an_update_that_is_killed_leaves_a_whole_version_and_takes_nothing_twice
     assert len(store.runs()) == (1 if at == "before" else 2)
     found = verify_store(store)
     assert len(found.leftovers) == (2 if at == "before" else 0)
-    assert [problem.rsplit("; ")[1] for problem in found.problems] == ["give its command again"] * (at == "after")
+    assert [problem.rsplit("; ")[1] for problem in found.problems] == [
+        "give its command again, or bicliq verify --repair writes it"
+    ] * (at == "after")
     assert update(new, shop).how == ("changes" if at == "before" else "taken")
     whole = from_scratch(tmp_path, [*SHOP, ("cid", "jam"), ("dan", "rum")])
     assert open_run(shop.store).manifest.digest == whole.digest
     assert verify_store(store).leftovers == []
+
+
+@pytest.mark.parametrize("mended_by", ["verify --repair", "the same command"])
+def test_an_update_that_is_killed_before_its_number_is_said_and_mended(tmp_path, shop, capsys, mended_by):
+    new = csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum")])
+    killed = subprocess.run(
+        [sys.executable, "-c", KILL, new, shop.store, "after"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert invoke(["verify", "--store", shop.store]) == 1
+    said = capsys.readouterr()
+    (problem,) = (line for line in (said.out + said.err).splitlines() if "it is missing" in line)
+    assert "number-00000002.json" in problem
+    assert "is the latest; give its command again, or bicliq verify --repair writes it" in problem
+    again = ["verify", "--repair"] if mended_by == "verify --repair" else ["update", new]
+    assert invoke([*again, "--store", shop.store]) == 0
+    assert invoke(["verify", "--store", shop.store]) == 0
+    whole = from_scratch(tmp_path, [*SHOP, ("cid", "jam"), ("dan", "rum")])
+    assert open_run(shop.store).manifest.digest == whole.digest
+    assert update(new, shop).how == "taken"
 
 
 def test_a_damaged_layer_is_found_and_said(tmp_path, shop, capsys):

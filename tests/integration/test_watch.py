@@ -398,6 +398,42 @@ def test_a_look_tells_what_is_there(orders):
     assert seen.passed_over == (f"file://{orders}/notes.txt",)
 
 
+def test_a_file_that_was_rolled_back_is_not_taken_until_told_or_changed(tmp_path, orders, capsys):
+    put(orders, "1.csv", SHOP)
+    first = watched(tmp_path, orders).take().run.run
+    name = put(orders, "2.csv", MORE)
+    second = watched(tmp_path, orders).take().update.version
+    store = str(tmp_path / "store")
+    assert invoke(["rollback", first, "--store", store, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["set_aside"] == [name]
+    left = watched(tmp_path, orders).take()
+    assert (left.anything, left.set_aside) == (False, (name,))
+    assert invoke(["watch", str(orders), "--once", "--settle", "0s", "--local", "--store", store]) == 0
+    assert "1 file rolled back or rejected stay" in capsys.readouterr().out.replace("\n", " ")
+    again = watched(tmp_path, orders, again=True).take()
+    assert (again.files, again.update.bicliques) == ((name,), open_run(store, second).manifest.bicliques)
+    assert not watched(tmp_path, orders).take().set_aside
+    assert invoke(["rollback", first, "--store", store]) == 0
+    assert "watch --again takes it" in capsys.readouterr().out.replace("\n", " ")
+    put(orders, "2.csv", [*MORE, ("dan", "jam")])
+    assert watched(tmp_path, orders).take().files == (name,)
+    assert verify_store(Store.open(store)).ok
+
+
+def test_a_file_that_was_rejected_is_never_taken(tmp_path, orders, capsys):
+    put(orders, "1.csv", SHOP)
+    first = watched(tmp_path, orders).take().run.run
+    name = put(orders, "2.csv", MORE)
+    watched(tmp_path, orders).take()
+    store = str(tmp_path / "store")
+    assert invoke(["rollback", first, "--reject", "--store", store]) == 0
+    assert "2.csv: no watch takes it" in capsys.readouterr().out.replace("\n", " ")
+    put(orders, "2.csv", [*MORE, ("dan", "jam")])
+    for again in (False, True):
+        assert watched(tmp_path, orders, again=again).take().set_aside == (name,)
+    assert update(name, asked(tmp_path)).edges == 3, "who names it takes it"
+
+
 @pytest.mark.parametrize("every", ["0", "0s", "soon", "-1"])
 def test_a_watch_that_would_never_rest_is_refused(tmp_path, capsys, every):
     assert invoke(["watch", str(tmp_path), "--every", every, "--store", str(tmp_path / "store")]) == 2

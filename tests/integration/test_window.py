@@ -62,12 +62,35 @@ def test_what_enters_is_joined_and_what_leaves_goes(tmp_path, written):
     assert (base.n_edges, base.ingest["dropped_by_window"]) == (6, 0)
     new = table(tmp_path / f"b.{written}.csv".replace(".parquet.csv", ".parquet"), LATER, written)
     found = update(new, load_settings(store=settings.store, **HERE))
+    assert (found.left_window, found.dropped_by_window) == (3, 0)
     assert (found.how, found.edges, found.gone, found.unchanged, found.n_edges) == ("changes", 1, 2, 1, 5)
     whole = run(table(tmp_path / "all.csv", within(JANUARY + LATER, 4)), asked(tmp_path, "scratch", window=None))
     assert (found.digest, found.bicliques) == (whole.digest, whole.bicliques)
     same = run(table(tmp_path / "every.csv", JANUARY + LATER), asked(tmp_path, "windowed"))
     assert (same.digest, same.ingest["dropped_by_window"]) == (whole.digest, 3)
     assert verify_store(Store.open(settings.store)).problems == []
+
+
+def test_rows_that_leave_the_window_are_counted_by_the_version_the_log_and_diff(tmp_path, capsys, caplog):
+    settings = asked(tmp_path)
+    run(table(tmp_path / "a.csv", JANUARY), settings)
+    files = [table(tmp_path / f"{day}.csv", [("eve", "rum", day), ("eve", "tea", 0)]) for day in (33, 36)]
+    with caplog.at_level("INFO", "bicliq"):
+        first, second = (update(file, settings) for file in files)
+    gone = [len([row for row in JANUARY if begin <= row[2] < end]) for begin, end in ((0, 3), (3, 6))]
+    assert [first.left_window, second.left_window] == gone
+    assert min(gone) > 0
+    version = Store.open(settings.store).run(first.version).read_record("run.json")
+    assert version["update"]["left_window"] == gone[0]
+    assert f"left_window={gone[0]}" in caplog.text
+    for before, left in ((first.version, gone[1]), (first.parent, sum(gone))):
+        assert invoke(["diff", before, second.version, "--store", settings.store, "--json"]) == 0
+        said = json.loads(capsys.readouterr().out)
+        assert (said["left_window"], said["dropped_by_window"]) == (left, 1 if before == first.version else 2)
+    assert invoke(["diff", "--store", settings.store]) == 0
+    assert f"{gone[1]} row{'s' if gone[1] > 1 else ''} left the window" in capsys.readouterr().out
+    assert invoke(["update", table(tmp_path / "z.csv", [("eve", "rum", 60)]), "--store", settings.store]) == 0
+    assert "left the window" in capsys.readouterr().out
 
 
 def test_an_edge_that_is_seen_again_stays_by_its_latest_time(tmp_path):

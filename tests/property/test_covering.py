@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from math import log
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from bicliq import kernels
 from bicliq.kernels.surprise import SURPRISE_UNIT
 from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
 from tests.reference.brute_force import maximal_bicliques
+from tests.reference.chance import cost, worth
 
 MANY = settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
 SOME = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -27,12 +27,11 @@ Found = tuple[int, list[int], list[int]]
 def surprises(graph: Graph) -> Weights:
     """What each edge adds to the surprise of a block, in units of `SURPRISE_UNIT`."""
     pairs = np.array(graph.edges, dtype=np.int64).reshape(-1, 2)
-    m = max(len(pairs), 1)
-    left, right = (
-        [round((0.5 * log(m) - log(max(d, 1))) / SURPRISE_UNIT) for d in np.bincount(ends, minlength=n).tolist()]
-        for ends, n in ((pairs[:, 0], graph.n_left), (pairs[:, 1], graph.n_right))
-    )
-    return {(u, v): left[u] + right[v] for u, v in graph.edges}
+    degrees = [
+        np.bincount(ends, minlength=n) for ends, n in ((pairs[:, 0], graph.n_left), (pairs[:, 1], graph.n_right))
+    ]
+    terms = kernels.SurpriseTerms.of_degrees(*degrees)
+    return {edge: worth(terms, [edge]) for edge in graph.edges}
 
 
 def bicliques(graph: Graph, sizes: dict[str, int]) -> list[tuple[list[int], list[int]]]:
@@ -46,17 +45,31 @@ def bicliques(graph: Graph, sizes: dict[str, int]) -> list[tuple[list[int], list
     ]
 
 
-def ranked(groups: list[tuple[list[int], list[int]]], weights: Weights) -> list[Found]:
-    """The heaviest first; of equal ones that with more edges, then with the smaller left list."""
-    valued = [(sum(weights[pair] for pair in product(left, right)), left, right) for left, right in groups]
+def ranked(
+    groups: list[tuple[list[int], list[int]]], weights: Weights, of: tuple[int, int] | None = None
+) -> list[Found]:
+    """The heaviest first; of equal ones that with more edges, then with the smaller left list.
+
+    Where blocks are chosen `of` so many vertices, each costs that.
+    """
+
+    def chosen(left: list[int], right: list[int]) -> int:
+        return 0 if of is None else cost(of[0], len(left)) + cost(of[1], len(right))
+
+    valued = [
+        (sum(weights[pair] for pair in product(left, right)) - chosen(left, right), left, right)
+        for left, right in groups
+    ]
     return sorted(valued, key=lambda found: (-found[0], -len(found[1]) * len(found[2]), found[1]))
 
 
-def greedy_cover(groups: list[tuple[list[int], list[int]]], weights: Weights, k: int) -> list[Found]:
+def greedy_cover(
+    groups: list[tuple[list[int], list[int]]], weights: Weights, k: int, of: tuple[int, int] | None = None
+) -> list[Found]:
     """Again and again the group whose edges weigh most, after which they weigh nothing."""
     left_over, chosen = dict(weights), []
     while groups and len(chosen) < k:
-        best = ranked(groups, left_over)[0]
+        best = ranked(groups, left_over, of)[0]
         if best[0] < 1:
             break
         chosen.append(best)
@@ -77,12 +90,13 @@ def check(graph: Graph, k: int, seed: int, sizes: dict[str, int], threads: int =
     given_weights = dict(zip(edges, random.integers(-3, 9, len(edges)).tolist(), strict=True))
     as_array = np.array([given_weights[edge] for edge in edges], np.int64)
     groups = bicliques(graph, sizes)
+    present = len({u for u, _ in edges}), len({v for _, v in edges})
     for side in ("left", "right"):
         options: dict[str, Any] = {"side": side, "threads": threads, **sizes}
         cover = options | {"diverse": True}
         assert found(graph, k, **cover) == greedy_cover(groups, ones, k)
         assert found(graph, k, SURPRISE_UNIT, objective="surprise", **cover) == greedy_cover(
-            groups, surprises(graph), k
+            groups, surprises(graph), k, present
         )
         heavy = {"objective": "weight", "edge_weights": as_array}
         assert found(graph, k, **heavy, **options) == ranked(groups, given_weights)[:k]

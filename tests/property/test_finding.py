@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from itertools import product
-from math import log
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from bicliq.kernels.finding import OBJECTIVES
 from bicliq.kernels.surprise import SURPRISE_UNIT
 from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
 from tests.reference.brute_force import maximal_bicliques
+from tests.reference.chance import cost, worth
 
 MANY = settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 SOME = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
@@ -32,11 +32,10 @@ class Reference:
         self.objective = objective
         self.weights = weights
         pairs = np.array(graph.edges, dtype=np.int64).reshape(-1, 2)
-        m = max(len(pairs), 1)
-        self.terms = [
-            [round((0.5 * log(m) - log(max(d, 1))) / SURPRISE_UNIT) for d in np.bincount(ends, minlength=n).tolist()]
-            for ends, n in ((pairs[:, 0], graph.n_left), (pairs[:, 1], graph.n_right))
+        self.degrees = [
+            np.bincount(ends, minlength=n) for ends, n in ((pairs[:, 0], graph.n_left), (pairs[:, 1], graph.n_right))
         ]
+        self.terms = kernels.SurpriseTerms.of_degrees(*self.degrees)
         self.all = [
             (self.value(left, right), sorted(left), sorted(right))
             for left, right in maximal_bicliques(graph.edges, graph.n_left)
@@ -47,7 +46,8 @@ class Reference:
         if self.objective == "weight":
             return int(sum(self.weights[0][u] for u in left) + sum(self.weights[1][v] for v in right))
         if self.objective == "surprise":
-            return k * sum(self.terms[0][u] for u in left) + n * sum(self.terms[1][v] for v in right)
+            costs = (cost(np.count_nonzero(of), size) for of, size in zip(self.degrees, (n, k), strict=True))
+            return worth(self.terms, product(left, right)) - sum(costs)
         return {"edges": n * k, "vertices": n + k, "balanced": min(n, k)}[self.objective]
 
     def best(self, k: int, sizes: dict[str, int]) -> list[Found]:
@@ -135,18 +135,17 @@ def test_a_least_value_leaves_out_what_is_worth_less(graph: Graph, least: int) -
     some_sizes(),
     st.one_of(st.none(), st.integers(-20, 40)),
 )
-def test_surprise_may_have_degrees_and_edges_of_another_graph(
+def test_surprise_may_have_the_degrees_of_another_graph(
     graph: Graph, k: int, seed: int, sizes: dict[str, int], least: int | None
 ) -> None:
     random = np.random.default_rng(seed)
     degrees = [random.integers(1, 40, n) for n in (graph.n_left, graph.n_right)]
-    n_edges = int(random.integers(1, 400))
     reference = Reference(graph, "weight", (np.zeros(graph.n_left, int), np.zeros(graph.n_right, int)))
     reference.objective = "surprise"
-    reference.terms = [[round((0.5 * log(n_edges) - log(d)) / SURPRISE_UNIT) for d in of.tolist()] for of in degrees]
+    reference.degrees, reference.terms = degrees, kernels.SurpriseTerms.of_degrees(*degrees)
     reference.all = [(reference.value(frozenset(u), frozenset(v)), u, v) for _, u, v in reference.all]
     expected = [each for each in reference.best(k, sizes) if least is None or each[0] >= least / SURPRISE_UNIT]
-    asked: dict[str, Any] = {"left_degrees": degrees[0], "right_degrees": degrees[1], "n_edges": n_edges, **sizes}
+    asked: dict[str, Any] = {"left_degrees": degrees[0], "right_degrees": degrees[1], **sizes}
     for side in ("left", "right"):
         assert found(graph, k, "surprise", side=side, min_value=least, **asked) == expected
 
@@ -211,10 +210,21 @@ def test_a_search_that_is_out_of_time_says_so() -> None:
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u8", "f4", "f8"])
 def test_terms_of_surprise_do_not_depend_on_how_degrees_are_stored(dtype: str) -> None:
     """NumPy takes logarithms of 8 bits in 16 bits."""
-    for n in (1, 20, 3000):  # more vertices than degrees, and fewer
+    for n in (1, 20, 300):
         degrees = np.random.default_rng(n).integers(0, 100, n)
-        expected = [round((0.5 * log(977) - log(max(d, 1))) / SURPRISE_UNIT) for d in degrees.tolist()]
-        assert kernels.SurpriseTerms.of_degrees(degrees.astype(dtype), [], 977).left.tolist() == expected
+        terms = kernels.SurpriseTerms.of_degrees(degrees, degrees)
+        again = kernels.SurpriseTerms.of_degrees(degrees.astype(dtype), degrees.astype(dtype))
+        assert (terms.left.tolist(), terms.left_costs.tolist()) == (again.left.tolist(), again.left_costs.tolist())
+
+
+@FEW
+@given(st.one_of(random_graphs(), hub_graphs()))
+def test_a_random_table_has_every_degree_on_average(graph: Graph) -> None:
+    degrees = Reference(graph, "edges", (np.zeros(0), np.zeros(0))).degrees
+    terms = kernels.SurpriseTerms.of_degrees(*degrees)
+    chances = 1 / (1 + np.exp((terms.left[:, None] + terms.right[None, :]) * SURPRISE_UNIT))
+    for axis, of in ((1, degrees[0]), (0, degrees[1])):
+        assert np.abs(chances.sum(axis) - of).max(initial=0) < 0.01 * max(of.max(initial=0), 1)
 
 
 def test_every_size_has_an_answer() -> None:

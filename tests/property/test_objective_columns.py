@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 from typing import Any
 
 import duckdb
@@ -21,6 +20,7 @@ from bicliq.pipeline.settings import PublishSettings
 from bicliq.pipeline.store.biclique_file import BicliqueWriter
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS
 from tests.property.graphs import Graph, random_graphs, tall_graphs
+from tests.reference.chance import cost, worth
 
 OBJECTIVES = ("edges", "surprise", "balanced", "vertices")
 COLUMNS = [OBJECTIVE_COLUMNS[by].name for by in OBJECTIVES]
@@ -37,7 +37,7 @@ def degrees_of(graph: Graph) -> tuple[list[int], list[int]]:
 def file_of(graph: Graph, columns: Any, threads: int = 1, objectives: Any = OBJECTIVES) -> io.BytesIO:
     """A data file of all maximal bicliques, with columns of what they are worth."""
     publish = PublishSettings(columns=columns, objectives=objectives)
-    terms = SurpriseTerms.of_degrees(*degrees_of(graph), len(graph.edges))
+    terms = SurpriseTerms.of_degrees(*degrees_of(graph))
     file = io.BytesIO()
     with stream_maximal_bicliques(*graph.csr) as stream, BicliqueWriter(file, threads, publish, terms) as writer:
         for batch in stream:
@@ -48,15 +48,16 @@ def file_of(graph: Graph, columns: Any, threads: int = 1, objectives: Any = OBJE
 @settings(max_examples=120, deadline=None)
 @given(st.one_of(random_graphs(), tall_graphs()))
 def test_columns_are_what_the_definitions_say(graph: Graph) -> None:
-    left_degree, right_degree = degrees_of(graph)
-    m = len(graph.edges)
+    terms = SurpriseTerms.of_degrees(*degrees_of(graph))
     rows = pq.read_table(file_of(graph, "both")).to_pylist()
     assert len(rows) == kernels.enumerate_maximal_bicliques(*graph.csr).bicliques
     for row in rows:
         n, k = len(row["left"]), len(row["right"])
         assert (row["n_edges"], row["n_vertices"], row["balanced"]) == (n * k, n + k, min(n, k))
-        exact = math.fsum(math.log(m / (left_degree[u] * right_degree[v])) for u in row["left"] for v in row["right"])
-        assert abs(row["surprise"] - exact) <= n * k * 2.0**-20  # each term is rounded to 2**-20 nats
+        pairs = ((u, v) for u in row["left"] for v in row["right"])
+        costs = (cost(np.count_nonzero(of), size) for of, size in zip(degrees_of(graph), (n, k), strict=True))
+        exact = worth(terms, pairs) - sum(costs)
+        assert abs(row["surprise"] - exact * terms.unit) <= 4 * terms.unit  # costs are sums of logarithms
 
 
 @settings(max_examples=60, deadline=None)
@@ -71,7 +72,7 @@ def test_values_are_those_that_find_gives_to_the_last_bit(graph: Graph, columns:
 @settings(max_examples=40, deadline=None)
 @given(random_graphs())
 def test_terms_give_batches_the_surprise_that_is_stored(graph: Graph) -> None:
-    terms = SurpriseTerms.of_degrees(*degrees_of(graph), len(graph.edges))
+    terms = SurpriseTerms.of_degrees(*degrees_of(graph))
     with stream_maximal_bicliques(*graph.csr) as stream:
         values = [terms.of(batch) for batch in stream]
     stored = pq.read_table(file_of(graph, "both"))["surprise"].to_numpy()
@@ -93,8 +94,8 @@ def test_every_reader_reads_the_columns_and_their_statistics(tmp_path, columns: 
     assert pl.read_parquet(path, columns=COLUMNS).to_dicts() == expected
     names = ", ".join(COLUMNS)
     assert duckdb.sql(f"select {names} from read_parquet('{path}')").to_arrow_table().to_pylist() == expected
-    best = duckdb.sql(f"select surprise from read_parquet('{path}') where surprise > 30 order by 1 desc").fetchall()
-    assert [value for (value,) in best] == sorted(row["surprise"] for row in expected if row["surprise"] > 30)[::-1]
+    best = duckdb.sql(f"select surprise from read_parquet('{path}') where surprise > -30 order by 1 desc").fetchall()
+    assert [value for (value,) in best] == sorted(row["surprise"] for row in expected if row["surprise"] > -30)[::-1]
     file = pq.ParquetFile(path)
     for group in range(file.num_row_groups):
         values = file.read_row_group(group, columns=COLUMNS)
@@ -109,7 +110,7 @@ def one_by_one() -> kernels.BicliqueBatch:
 
 
 def test_an_id_without_a_term_is_refused() -> None:
-    terms = SurpriseTerms.of_degrees([1, 1, 1], [1], 3)
+    terms = SurpriseTerms.of_degrees([1, 1, 1], [1])
     with pytest.raises(ValueError, match="holds the id 3; there are terms for 3"):
         terms.of(one_by_one())
     with pytest.raises(ValueError, match="holds the id 3; there are terms for 3"):

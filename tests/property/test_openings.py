@@ -11,11 +11,19 @@ from hypothesis import strategies as st
 
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda.finding import TIE_BITS
-from bicliq.kernels.finding import NO_VALUE, OBJECTIVES
+from bicliq.kernels.finding import NO_VALUE, NONE, OBJECTIVES
+from bicliq.kernels.surprise import SurpriseTerms
 from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
 from tests.property.test_finding import FEW, SOME, Reference, some_sizes
 
 UNLIMITED = 2**32 - 1
+
+
+def arrays_of(terms: Any) -> Any:
+    """What the extension takes: terms of weight alone, or all of surprise."""
+    if isinstance(terms, SurpriseTerms):
+        return terms.arrays
+    return SurpriseTerms(*(np.asarray(each, np.int64) for each in terms), NONE, NONE).arrays
 
 
 def opened(
@@ -28,7 +36,7 @@ def opened(
     csr = graph.csr
     session = load_extension().Finding(
         np.asarray(csr[0], np.int64), np.asarray(csr[1], np.int32), csr[2], side == "left", load_extension().Objective[objective], k, least,
-        *(np.asarray(each, np.int64) for each in terms), *limits, 1, True,
+        arrays_of(terms), [], *limits, 1, True,
     )  # fmt: skip
     least_value, roots = session.opened()
     return least_value, set(roots.tolist())

@@ -198,7 +198,7 @@ def test_places_grow_wider_within_a_row_group(tmp_path, compression: Compression
 )
 @settings(max_examples=300, deadline=None)
 def test_damaged_pages_are_never_read_beyond_their_bytes(compression: Compression, changes: Any) -> None:
-    terms = kernels.SurpriseTerms.of_degrees(np.ones(60), np.ones(60), 60)
+    terms = kernels.SurpriseTerms.of_degrees(np.ones(60), np.ones(60))
     group = encode_bicliques(
         batch_of(some(300, 9, 60)), RowGroupLayout(compression, objectives=["surprise", "edges"], terms=terms)
     )
@@ -249,7 +249,7 @@ def test_smaller_sides_are_encoded_as_those_of_both(bicliques: list[Biclique], c
 
 
 def test_smaller_sides_that_tell_too_little_are_refused() -> None:
-    terms = kernels.SurpriseTerms.of_degrees(np.ones(60), np.ones(60), 60)
+    terms = kernels.SurpriseTerms.of_degrees(np.ones(60), np.ones(60))
     batch = smaller_of(some(9, 5, 60))
     for layout, said in (
         (RowGroupLayout("none"), "takes batches of both"),

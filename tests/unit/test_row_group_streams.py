@@ -63,7 +63,7 @@ def test_places_say_what_ids_say(graph: Any, columns: Any, side: Any, random: An
     """Whatever the ids, and wherever a row group ends: in a subtree, in a leaf, between them."""
     sizes = {"left_ids": graph.n_left, "right_ids": graph.n_right}
     ids: Any = {name: np.array(random.sample(range(1000), n), dtype=np.int32) for name, n in sizes.items()}
-    terms = kernels.SurpriseTerms(*(np.arange(1000) * 7 + n for n in (1, 2)))
+    terms = kernels.SurpriseTerms(*(np.arange(1000) * 7 + n for n in (1, 2)), *[np.zeros(1000, np.int64)] * 2)
     publish = PublishSettings(compression="none", columns=columns, objectives=["surprise"])
     asked: Any = {"side": side, "batch_bicliques": 5, **ids}
     with stream_row_groups(*graph.csr, layout_of(publish, terms), **asked) as groups:

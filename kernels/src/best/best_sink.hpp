@@ -112,16 +112,23 @@ class BestSink {
 
   // ---- greed ------------------------------------------------------------------------------------
 
-  /// Prepares `promise` for these rows.
-  void weigh(const std::vector<u32>& rows) {
+  /// Prepares `promise` for these rows, and the columns that all of them have.
+  void weigh(const std::vector<u32>&, const std::vector<u32>& closed) {
     if (scores_.by_size()) return;
-    i64 sum = 0;
-    for (u32 row : rows) sum += scores_.row_terms[row];
-    mean_term_ = static_cast<double>(sum) / static_cast<double>(rows.size());
+    i64 of_closed = 0;
+    for (u32 column : closed) of_closed += own(scores_.column_terms, scores_.own_column_terms)[column];
+    n_closed_ = static_cast<u32>(closed.size());
+    closed_sum_ = static_cast<double>(of_closed);
   }
-  /// How good a column is that so many of the rows have.
-  double promise(u32 column, u32 count) const {
-    return scores_.by_size() ? count : count * (mean_term_ + static_cast<double>(scores_.column_terms[column]));
+  i64 row_term(u32 row) const { return scores_.by_size() ? 0 : own(scores_.row_terms, scores_.own_row_terms)[row]; }
+  /// How good a column is that so many of the rows have, with the sum of their terms: by surprise,
+  /// what they are worth with it.
+  double promise(u32 column, u32 count, i64 row_sum) const {
+    if (scores_.by_size()) return count;
+    const double term = static_cast<double>(own(scores_.column_terms, scores_.own_column_terms)[column]), sum = static_cast<double>(row_sum);
+    if (!scores_.row_cost) return sum + count * term;
+    return (n_closed_ + 1) * sum + count * (closed_sum_ + term) -
+           static_cast<double>(Worth::cost(scores_.row_cost, count) + Worth::cost(scores_.column_cost, n_closed_ + 1));
   }
 
   // ---- what is hopeless -------------------------------------------------------------------------
@@ -139,10 +146,10 @@ class BestSink {
     for (u32 i = 0; i < n; ++i)
       terms_.push_back(std::max<i64>(scores_.row_terms[rows[i]] + scores_.best_column_from[root], 0));
     if (most_rows < n) std::nth_element(terms_.begin(), terms_.begin() + most_rows, terms_.end(), std::greater<i64>());
-    i64 a_column = 0;  // no column adds more
+    i64 a_column = -scores_.column_charge;  // no column adds more
     for (u32 i = 0; i < most_rows; ++i) a_column += terms_[i];
-    if (!a_column) return ~0u;
-    return static_cast<u32>(std::clamp<i64>((least - 1) / a_column + 1, scores_.sizes.min_columns, ~0u));
+    if (a_column <= 0) return ~0u;
+    return static_cast<u32>(std::clamp<i64>((least + scores_.row_charge - 1) / a_column + 1, scores_.sizes.min_columns, ~0u));
   }
 
   /// Bounds a narrow node, and drops the candidates that are in no answer below it; `end` of them
@@ -197,8 +204,13 @@ class BestSink {
   }
 
  private:
-  void offer(i64 value, const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) {
-    best_.offer(numbers_.answer(value, rows, n_rows, columns, n_columns));
+  /// Greed goes by terms that are no bounds: pairs of hubs are worth nearly nothing.
+  const std::vector<i64>& own(const std::vector<i64>& terms, const std::vector<i64>& own) const { return scores_.exact ? own : terms; }
+  /// Offers what reaches `bound`: its value, or by surprise more.
+  void offer(i64 bound, const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) {
+    Answer answer = numbers_.answer(bound, rows, n_rows, columns, n_columns);
+    if (scores_.exact) answer.value = scores_.exact->surprise(answer.left, answer.right);
+    if (answer.value >= best_.least()) best_.offer(std::move(answer));
   }
 
   /// Prepares the bound of a node over some rows of the subtree.
@@ -215,20 +227,30 @@ class BestSink {
   /// Sums of the best 0, 1, … rows. A column counts with its term, but never makes an answer worse
   /// than it would be without it: the least mean of so many rows is that of all.
   void sum_prefixes(const i64* terms, u32 n) {
-    prefix_.assign(1, 0);
+    prefix_.assign(1, -scores_.column_charge);
     for (u32 i = 0; i < n; ++i) prefix_.push_back(prefix_.back() + terms[i]);
     floor_ = 0;
-    if (scores_.objective == Objective::surprise && n) {
-      const i64 sum = prefix_[n], size = static_cast<i64>(n);
-      floor_ = -(sum / size - (sum % size < 0));  // minus the mean, rounded down
-    }
+    best_term_ = INT64_MIN / 2;
+    if (scores_.objective != Objective::surprise || !n) return;
+    floor_ = -mean(n);
+    if (scores_.column_charge)  // then the mean need not fall
+      for (u32 s = std::max(rows_needed_, 1u); s < n; ++s) floor_ = std::max(floor_, -mean(s));
+  }
+  /// Of the best s rows' terms, less the charge of a column; rounded down.
+  i64 mean(u32 s) const {
+    const i64 sum = prefix_[s], size = static_cast<i64>(s);
+    return sum / size - (sum % size < 0);
   }
   void add(u32 count, u32 column) {
     ++n_at_[count];
-    if (!scores_.by_size()) sum_at_[count] += std::max(scores_.column_terms[column], floor_);
+    if (scores_.by_size()) return;
+    const i64 term = std::max(scores_.column_terms[column], floor_);
+    sum_at_[count] += term;
+    best_term_ = std::max(best_term_, term);
   }
   /// From what `add` was told: how many rows a candidate must have; 0 where no answer can be had.
   u32 least_rows(u32 n_members, u64 hash) {
+    if (n_members >= scores_.sizes.max_columns) return forget(), 0;
     const i64 least = best_.least();
     u64 columns = n_members;
     i64 column_sum = static_cast<i64>(hash);
@@ -240,9 +262,16 @@ class BestSink {
       sum_at_[s] = 0;
       if (columns == n_members || s < rows_needed_ || s > scores_.sizes.max_rows) continue;
       if (columns < scores_.sizes.min_columns || s * columns < scores_.sizes.min_edges) continue;
-      if (scores_.most(s, columns, scores_.by_size() ? 0 : prefix_[s], column_sum) >= least) fewest = s;
+      const u64 kept = std::min<u64>(columns, scores_.sizes.max_columns);  // of weight all: those may add nothing
+      const i64 sum = kept == columns || scores_.objective != Objective::surprise ? column_sum
+                      : std::min(column_sum, static_cast<i64>(hash) + static_cast<i64>(kept - n_members) * best_term_);
+      if (scores_.most(s, kept, scores_.by_size() ? 0 : prefix_[s], sum) - Worth::cost(scores_.row_cost, s) >= least) fewest = s;
     }
-    return n_members >= scores_.sizes.max_columns ? 0 : fewest;
+    return fewest;
+  }
+  void forget() {
+    std::fill(n_at_.begin(), n_at_.begin() + n_prefix_ + 1, 0);
+    std::fill(sum_at_.begin(), sum_at_.begin() + n_prefix_ + 1, 0);
   }
 
   const Scores& scores_;
@@ -251,8 +280,9 @@ class BestSink {
   std::vector<u32> n_at_;    // candidates by their number of rows
   std::vector<i64> sum_at_;  // and the sum of their terms
   std::vector<i64> prefix_, terms_;
-  i64 floor_ = 0;
-  double mean_term_ = 0;
+  i64 floor_ = 0, best_term_ = 0;  // of columns: the least that counts, and the best
+  double closed_sum_ = 0;  // of greed
+  u32 n_closed_ = 0;
   u32 n_prefix_ = 0, n_subtree_rows_ = 0;
   const u32 rows_needed_;
   u32 subtree_rows_[kLanes] = {}, leaf_columns_[kLanes] = {}, by_term_[kLanes] = {};

@@ -235,7 +235,7 @@ class EdgeFinding {
   }
   void climb_far() {
     EdgeSink sink(sizes_, weights_, numbers_, most_rows_, *best_);
-    climb_where_promising(graph_, sizes_, sink, order_, bounds_, best_->least(), [this] { crew_.check(); });
+    climb_where_promising(graph_, sizes_, sink, order_, bounds_, best_->least(), false, [this] { crew_.check(); });
   }
   void work();  // edge_search.cpp
 

@@ -112,8 +112,9 @@ class EdgeSink {
   /// Columns without which nothing of these rows is wanted, below a root.
   u32 columns_needed(u32, const u32*, u32) const { return sizes_.min_columns; }
 
+  i64 row_term(u32) const { return 0; }
   /// Prepares `promise` for these rows.
-  void weigh(const std::vector<u32>& rows) {
+  void weigh(const std::vector<u32>& rows, const std::vector<u32>&) {
     promise_.resize(weight_of_.size(), 0);
     for (u32 column : promised_) promise_[column] = 0;
     promised_.clear();
@@ -124,7 +125,7 @@ class EdgeSink {
       }
   }
   /// How good a column is that so many of the rows have: what it weighs in them.
-  double promise(u32 column, u32) const { return static_cast<double>(promise_[column]); }
+  double promise(u32 column, u32, i64) const { return static_cast<double>(promise_[column]); }
 
   /// Bounds a narrow node, and drops the candidates that are in no answer below it; `end` of them
   /// are still to be tried. False where it is hopeless.

@@ -39,7 +39,7 @@ struct FindRequest {
   const std::int32_t* indices;
   u32 n_left, n_right;
   bool columns_are_left;
-  std::vector<i64> left_terms, right_terms;  // of weight and surprise
+  VertexTerms terms;
   usize k;
   i64 least;  // what an answer must be worth, in units of the objective
   u32 threads;
@@ -49,8 +49,9 @@ struct FindRequest {
 class Finding {
  public:
   Finding(FindRequest request, Objective objective, const Sizes& sizes)
-      : request_(std::move(request)), scores_{{objective, sizes, 0}, {}, {}, {}},
+      : request_(std::move(request)), scores_{{objective, sizes, 0}, {}, {}, {}, {}, {}},
         best_(request_.k, request_.least > 0 ? scores_.least(request_.least) : request_.least) {
+    set_costs(scores_, request_.columns_are_left);
     crew_.begin([this] { run(); });
   }
   ~Finding() { end(); }
@@ -108,7 +109,7 @@ class Finding {
       if (scores_.by_size()) guess(*cores);
       if (!knows_what_is_wanted() || !scores_.by_size()) open_all(*cores);
       if (scores_.objective == Objective::surprise)
-        bounds_ = SizeBounds(sides(*cores).rows(), row_terms(), sides(*cores).columns(), column_terms());
+        bounds_ = SizeBounds(sides(*cores).rows(), row_terms(), sides(*cores).columns(), column_terms(), request_.terms.correction);
     }
     const Stopwatch watch(search_seconds_);
     if (!knows_what_is_wanted() || !scores_.by_size()) {
@@ -123,8 +124,22 @@ class Finding {
   }
   /// So that ranges of rows need many columns.
   bool knows_what_is_wanted() const { return scores_.objective != Objective::weight && best_.least() != INT64_MIN; }
-  const std::vector<i64>& row_terms() const { return request_.columns_are_left ? request_.right_terms : request_.left_terms; }
-  const std::vector<i64>& column_terms() const { return request_.columns_are_left ? request_.left_terms : request_.right_terms; }
+  /// What choices cost in a graph whose columns are of this side.
+  void set_costs(Worth& worth, bool columns_are_left) const {
+    if (scores_.objective != Objective::surprise) return;
+    worth.row_cost = (columns_are_left ? request_.terms.right_costs : request_.terms.left_costs).data();
+    worth.column_cost = (columns_are_left ? request_.terms.left_costs : request_.terms.right_costs).data();
+  }
+  /// By surprise terms become bounds, for pairs are worth more than their terms.
+  template <class Lists>
+  void value_exactly(Scores& scores, const Lists& lists, bool columns_are_left) const {
+    if (scores.objective != Objective::surprise) return;
+    scores.raise_terms(lists, request_.terms.correction);
+    scores.exact = &request_.terms;
+    set_costs(scores, columns_are_left);
+  }
+  const std::vector<i64>& row_terms() const { return request_.columns_are_left ? request_.terms.right : request_.terms.left; }
+  const std::vector<i64>& column_terms() const { return request_.columns_are_left ? request_.terms.left : request_.terms.right; }
   RowsAndColumns sides(CoreParts& cores) const { return {cores, request_.columns_are_left}; }
   CorePart part_of(CoreParts& cores, const Sizes& sizes) {
     return sides(cores).part(sizes, [this] { crew_.check(); });
@@ -143,12 +158,16 @@ class Finding {
     roots_ = by_column.all();
     std::iota(roots_.begin(), roots_.end(), 0u);
     if (best_.least() == INT64_MIN) return;
-    Scores scores{{scores_.objective, scores_.sizes, 0}, row_terms(), {}, {}};
+    Scores scores{{scores_.objective, scores_.sizes, 0}, row_terms(), {}, {}, {}, {}};
     if (!scores_.by_size()) {
       for (u32 v : by_column.all()) scores.column_terms.push_back(column_terms()[v]);
-      scores.close();
     }
     const OrderedLists lists{request_.columns_are_left ? cores.left() : cores.right(), by_row, by_column};
+    if (!scores.by_size()) {
+      value_exactly(scores, lists, request_.columns_are_left);
+      scores.close();
+      scores.charge(by_column.largest(), by_row.largest());
+    }
     const std::vector<i64> bounds = RootBounds(lists, scores, best_.least()).all([this] { crew_.check(); });
     roots_.erase(std::remove_if(roots_.begin(), roots_.end(), [&](u32 v) { return bounds[v] < best_.least(); }), roots_.end());
   }
@@ -166,7 +185,7 @@ class Finding {
 
   /// Stars from either side are first answers: with hubs, often the best.
   void offer_stars(const CoreParts& cores) {
-    const std::vector<i64>&left_terms = request_.left_terms, &right_terms = request_.right_terms;
+    const std::vector<i64>&left_terms = request_.terms.left, &right_terms = request_.terms.right;
     const auto sum = [](const std::vector<i64>& terms, const Ids& ids) {
       i64 all = 0;
       if (!terms.empty())
@@ -176,8 +195,11 @@ class Finding {
     const usize n = std::min(kStarsAnAnswer * request_.k, kMostStars);
     each_star_of_both(cores.left(), promises(cores.left(), left_terms, right_terms), cores.right(),
                       promises(cores.right(), right_terms, left_terms), n, [&](const Ids& left, const Ids& right) {
-      const i64 value = scores_.value(left.size(), right.size(), sum(left_terms, left), sum(right_terms, right));
-      const bool fits = request_.columns_are_left ? scores_.sizes.accept(right.size(), left.size()) : scores_.sizes.accept(left.size(), right.size());
+      const bool turned = request_.columns_are_left;
+      const i64 value = scores_.objective == Objective::surprise ? request_.terms.surprise(left, right)
+                        : turned ? scores_.value(right.size(), left.size(), sum(right_terms, right), sum(left_terms, left))
+                                 : scores_.value(left.size(), right.size(), sum(left_terms, left), sum(right_terms, right));
+      const bool fits = turned ? scores_.sizes.accept(right.size(), left.size()) : scores_.sizes.accept(left.size(), right.size());
       if (fits && value >= best_.least()) best_.offer({value, left, right});
     });
   }
@@ -221,7 +243,11 @@ class Finding {
       return bounds_.columns_needed(scores_, best_.least(), fewest, most, most_columns);
     };
     const auto open = [&](const Sizes& sizes) { return open_range(cores, sizes); };
-    bicliq::search_by_rows(sides(cores), scores_.sizes, best_, needed, open, [this] { search(); });
+    const auto search = [this] { this->search(); };
+    if (scores_.objective == Objective::surprise)
+      search_from_few_rows(sides(cores), scores_.sizes, best_, needed, open, search);
+    else
+      bicliq::search_by_rows(sides(cores), scores_.sizes, best_, needed, open, search);
   }
   bool open_range(CoreParts& cores, const Sizes& sizes) {
     crew_.check();
@@ -252,7 +278,11 @@ class Finding {
       const std::vector<i64>&of_rows = turned ? column_terms() : row_terms(), &of_columns = turned ? row_terms() : column_terms();
       for (u32 row : s.numbers.of_row) s.scores.row_terms.push_back(of_rows[row]);
       for (u32 column : s.numbers.of_column) s.scores.column_terms.push_back(of_columns[column]);
+      value_exactly(s.scores, GraphLists{s.graph}, columns_are_left);
       s.scores.close();
+      u32 most_columns = 0;
+      for (u32 r = 0; r < s.graph.n_rows; ++r) most_columns = std::max(most_columns, s.graph.row_degree(r));
+      s.scores.charge(s.most_rows, most_columns);
     }
     s.bounds = RootBounds(GraphLists{s.graph}, s.scores, best_.least()).all(check);
     s.order = promising_roots(s.bounds, best_.least());
@@ -271,7 +301,8 @@ class Finding {
   void climb_far() {
     const Stage& s = stage_;
     BestSink sink(s.scores, s.numbers, s.most_rows, best_);
-    climb_where_promising(s.graph, s.scores.sizes, sink, s.order, s.bounds, best_.least(), [this] { crew_.check(); });
+    climb_where_promising(s.graph, s.scores.sizes, sink, s.order, s.bounds, best_.least(), scores_.objective == Objective::surprise,
+                          [this] { crew_.check(); });
   }
   void search() {
     crew_.check();
@@ -280,7 +311,7 @@ class Finding {
   void work();  // find_search.cpp
 
   FindRequest request_;
-  const Scores scores_;  // without terms, which a stage has
+  Scores scores_;  // without terms, which a stage has
   BestList best_;
   SizeBounds bounds_;
   Stage stage_;

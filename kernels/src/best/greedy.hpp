@@ -23,15 +23,16 @@ template <class Sink>
 class Greedy {
  public:
   Greedy(const Graph& graph, const Sizes& sizes, Sink& sink, u64 budget)
-      : g_(graph), sizes_(sizes), sink_(sink), budget_(budget), counts_(graph.n_columns, 0), joined_(graph.n_columns, false) {}
+      : g_(graph), sizes_(sizes), sink_(sink), budget_(budget), counts_(graph.n_columns, 0), sums_(graph.n_columns, 0), joined_(graph.n_columns, false) {}
 
   bool has_budget() const { return spent_ < budget_; }
 
-  /// What the columns promise that may join a root first, squared: large promises count.
-  double look(u32 root) {
+  /// What the columns promise that may join a root first, squared: large promises count; or what
+  /// the best one promises.
+  double look(u32 root, bool best_alone) {
     begin(root);
-    count_columns();
-    return promised_;
+    const u32 best = count_columns();
+    return !best_alone ? promised_ : best == kNone ? -kUnbounded : most_;
   }
   void climb(u32 root) {
     begin(root);
@@ -48,6 +49,7 @@ class Greedy {
 
  private:
   static constexpr u32 kNone = ~0u;
+  static constexpr double kUnbounded = 1e300;
 
   void begin(u32 root) {
     rows_.assign(g_.column_rows.begin() + static_cast<i64>(g_.column_start[root]),
@@ -56,31 +58,30 @@ class Greedy {
   /// Sets `closed_` to the columns that all rows have; returns the one that is to join next.
   u32 count_columns() {
     touched_.clear();
-    sink_.weigh(rows_);
     for (u32 u : rows_) {
+      const i64 term = sink_.row_term(u);
       for (u64 e = g_.row_start[u]; e < g_.row_start[u + 1]; ++e)
-        if (!counts_[g_.row_columns[e]]++) touched_.push_back(g_.row_columns[e]);
+        if (sums_[g_.row_columns[e]] += term; !counts_[g_.row_columns[e]]++) touched_.push_back(g_.row_columns[e]);
       spent_ += g_.row_degree(u);
     }
     const u32 n = static_cast<u32>(rows_.size());
     closed_.clear();
+    for (u32 w : touched_)
+      if (counts_[w] == n) closed_.push_back(w);
+    sink_.weigh(rows_, closed_);
     columns_in_reach_ = 0;
     u32 best = kNone;
-    double most = 0;
     promised_ = 0;
     for (u32 w : touched_) {
       const u32 count = std::exchange(counts_[w], 0);
+      const i64 sum = std::exchange(sums_[w], 0);
       columns_in_reach_ += count >= sizes_.min_rows;
-      if (count == n) {
-        closed_.push_back(w);
-        continue;
-      }
-      if (count < sizes_.min_rows) continue;
-      const double promise = sink_.promise(w, count);
+      if (count == n || count < sizes_.min_rows) continue;
+      const double promise = sink_.promise(w, count, sum);
       if (promise > 0) promised_ += promise * promise;
-      if (best == kNone || promise > most || (promise == most && w < best)) {
+      if (best == kNone || promise > most_ || (promise == most_ && w < best)) {
         best = w;
-        most = promise;
+        most_ = promise;
       }
     }
     return best;
@@ -100,8 +101,9 @@ class Greedy {
   const u64 budget_;
   u64 spent_ = 0;
   u32 columns_in_reach_ = 0;
-  double promised_ = 0;
+  double promised_ = 0, most_ = 0;  // what all promise, squared, and what the best one does
   std::vector<u32> counts_, touched_, rows_, closed_;
+  std::vector<i64> sums_;  // of the terms of the rows that are counted
   std::vector<bool> joined_;
 };
 
@@ -123,12 +125,13 @@ void climb_from_first(const Graph& graph, const Sizes& sizes, Sink& sink, const 
 }
 
 /// Climbs from those of the roots that promise most, each outside of what the others have reached;
-/// `bounds` of less than `least` rule roots out. `check` may end it.
+/// `bounds` of less than `least` rule roots out. Where choices cost, the best column of a root says
+/// what it promises, and all roots are looked at. `check` may end it.
 template <class Sink, class Check>
 void climb_where_promising(const Graph& graph, const Sizes& sizes, Sink& sink, std::vector<u32> roots,
-                           const std::vector<i64>& bounds, i64 least, const Check& check) {
+                           const std::vector<i64>& bounds, i64 least, bool choices_cost, const Check& check) {
   constexpr u64 kMostEdges = 1 << 26;  // 0.2 s
-  constexpr u64 kShare = 24;  // of the edges that opening all of them would look at
+  const u64 share = choices_cost ? 1 : 24;  // of the edges that opening all of them would look at
   constexpr usize kClimbs = 64;
   roots.erase(std::remove_if(roots.begin(), roots.end(), [&](u32 v) { return bounds[v] < least; }), roots.end());
   std::vector<u64> cost(graph.n_columns, 0);
@@ -138,12 +141,12 @@ void climb_where_promising(const Graph& graph, const Sizes& sizes, Sink& sink, s
     all += cost[v];
   }
   std::sort(roots.begin(), roots.end(), [&](u32 a, u32 b) { return std::make_pair(cost[a], a) < std::make_pair(cost[b], b); });
-  const u64 budget = std::min(all / kShare, kMostEdges);
+  const u64 budget = std::min(all / share, kMostEdges);
   Greedy<Sink> looks(graph, sizes, sink, budget);
   std::vector<std::pair<double, u32>> promises;
   for (usize i = 0; i < roots.size() && looks.has_budget(); ++i) {
     if (i % 256 == 0) check();
-    promises.push_back({-looks.look(roots[i]), roots[i]});
+    promises.push_back({-looks.look(roots[i], choices_cost), roots[i]});
   }
   std::sort(promises.begin(), promises.end());
   Greedy<Sink> greedy(graph, sizes, sink, budget);

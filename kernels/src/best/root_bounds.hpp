@@ -153,8 +153,9 @@ class RootBounds {
     u32 largest = 0;
     for (auto row : g_.rows(v)) {
       const auto u = static_cast<u32>(row);
-      const u32 number = class_of(left_of(u));
-      const i64 own_pair = std::max<i64>(scores_.row_terms[u] + scores_.best_column_from[v], 0);
+      const u32 length = left_of(u), number = class_of(length);
+      const i64 charge = scores_.row_charge / std::max(length, 1u);  // of each of its columns
+      const i64 own_pair = std::max<i64>(scores_.row_terms[u] + scores_.best_column_from[v] - charge, 0);
       largest = std::max(largest, number);
       best_pair = std::max(best_pair, own_pair);
       ++n_of_class_[number];
@@ -169,7 +170,7 @@ class RootBounds {
       const u64 columns = std::min<u64>(longest_of(number), scores_.sizes.max_columns);
       if (n < scores_.sizes.min_rows || columns < scores_.sizes.min_columns) continue;
       const i64 of_pairs = n <= scores_.sizes.max_rows ? pairs : std::min<i64>(pairs, scores_.sizes.max_rows * best_pair);
-      most = std::max(most, scores_.most(1, columns, of_pairs, 0));
+      most = std::max(most, scores_.most(1, columns, std::max<i64>(of_pairs - scores_.column_charge, 0), 0));
     }
     return most;
   }

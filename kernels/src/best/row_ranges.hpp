@@ -73,5 +73,26 @@ void search_by_rows(const RowsAndColumns& graph, const Sizes& asked, const BestL
   }
 }
 
+/// The same from few rows to many, each range twice as far as the one before: by surprise, answers
+/// of few rows are found soon, and those among hubs are hardest to rule out.
+template <class Needed, class Open, class Search>
+void search_from_few_rows(const RowsAndColumns& graph, const Sizes& asked, const BestList& best, const Needed& needed, const Open& open,
+                          const Search& search) {
+  const DegreeOrder &rows = graph.rows(), &columns = graph.columns();
+  const u32 most = graph.had(asked).max_rows;
+  Sizes sizes = asked;
+  for (sizes.min_rows = std::max(asked.min_rows, 1u); sizes.min_rows <= most;) {
+    const i64 least = best.least();
+    sizes.max_rows = std::min(2 * u64{sizes.min_rows} - 1, u64{most});
+    sizes.min_columns = needed(sizes.min_rows, sizes.max_rows);
+    const bool fits = rows.at_least(sizes.min_columns) >= sizes.min_rows && columns.at_least(sizes.min_rows) >= sizes.min_columns;
+    if (fits && open(sizes)) {
+      if (best.least() > least) continue;
+      search();
+    }
+    sizes.min_rows = sizes.max_rows + 1;
+  }
+}
+
 }  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -20,15 +20,16 @@ class SizeBounds {
   SizeBounds() = default;
   /// `row_terms` and `column_terms` are those of surprise; by size there are none.
   SizeBounds(const DegreeOrder& rows, const std::vector<i64>& row_terms, const DegreeOrder& columns,
-             const std::vector<i64>& column_terms)
-      : best_row_(best_terms(rows, row_terms)), best_column_(best_terms(columns, column_terms)) {}
+             const std::vector<i64>& column_terms, const Correction& correction)
+      : correction_(correction), best_row_(best_terms(rows, row_terms)), best_column_(best_terms(columns, column_terms)) {}
 
   /// The most that one of `fewest` to `rows` rows and of exactly so many columns is worth.
   i64 most(const Worth& worth, u32 fewest, u32 rows, u32 columns) const {
     if (worth.by_size()) return worth.most(rows, columns);
     if (columns >= best_row_.size() || fewest >= best_column_.size()) return INT64_MIN;
     Worth of_pairs = worth;
-    of_pairs.largest_pair = best_row_[columns] + best_column_[fewest];
+    of_pairs.charge(rows, columns);
+    of_pairs.largest_pair = correction_.pair(best_row_[columns] + best_column_[fewest]);
     return of_pairs.most(rows, columns);
   }
   /// Columns without which nothing of `fewest` to `rows` rows reaches `least`; one more than `most`
@@ -52,6 +53,7 @@ class SizeBounds {
     return best;
   }
 
+  Correction correction_;
   std::vector<i64> best_row_, best_column_;  // by number of neighbours
 };
 

@@ -1,4 +1,5 @@
 // bind_finding.cpp: the best maximal bicliques for Python, by an objective or by weights of edges.
+#include "bindings/row_groups.hpp"
 #include "bindings/task.hpp"
 #include "best/edge_finding.hpp"
 #include "best/finding.hpp"
@@ -13,13 +14,19 @@ Sizes sizes_of(bool columns_are_left, u32 min_left, u32 min_right, u64 min_edges
   return {min_left, min_right, min_edges, max_left, max_right};
 }
 
+using Covered = std::vector<std::pair<std::vector<i32>, std::vector<i32>>>;
+
+/// `terms` of weight: of both sides alone; of surprise all that it is made of.
 void begin(Task<Finding>* at, const Wide& indptr, const Values& indices, u32 n_right, bool columns_are_left, Objective objective, u64 k,
-           i64 least, const Wide& left_terms, const Wide& right_terms, u32 min_left, u32 min_right, u64 min_edges, u32 max_left,
+           i64 least, const SurpriseArrays& terms, const Covered& covered, u32 min_left, u32 min_right, u64 min_edges, u32 max_left,
            u32 max_right, u32 threads, bool only_opens) {
   const Rows rows = rows_of(indptr, indices);
-  new (at) Task<Finding>(keep(indptr, indices), [&] {
+  new (at) Task<Finding>(keep(indptr, indices, terms), [&] {
+    const auto& [left, right, left_costs, right_costs, correction, lowest, shift] = terms;
+    const Correction corrects{correction.data(), lowest, static_cast<u32>(correction.size()), shift};
     FindRequest request{rows.start, rows.row, static_cast<u32>(rows.n), n_right, columns_are_left,
-                        copy_of<i64>(left_terms), copy_of<i64>(right_terms), k, least, threads, only_opens};
+                        {copy_of<i64>(left), copy_of<i64>(right), copy_of<i64>(left_costs), copy_of<i64>(right_costs), corrects, covered},
+                        k, least, threads, only_opens};
     return std::make_unique<Finding>(std::move(request), objective,
                                      sizes_of(columns_are_left, min_left, min_right, min_edges, max_left, max_right));
   });
@@ -102,8 +109,8 @@ void bind_finding(nb::module_& module) {
       .def_prop_ro("from_right", [](const Paths& p) { return p.sample().from_right(); })
       .def("crowded", &Paths::crowded, "from_left"_a, "n"_a, "many"_a, "seed"_a);
   bind_search<Finding>(module, "Finding")
-      .def("__init__", &begin, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "objective"_a, "k"_a, "least"_a, "left_terms"_a,
-           "right_terms"_a, "min_left"_a, "min_right"_a, "min_edges"_a, "max_left"_a, "max_right"_a, "threads"_a, "only_opens"_a = false)
+      .def("__init__", &begin, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "objective"_a, "k"_a, "least"_a, "terms"_a,
+           "covered"_a, "min_left"_a, "min_right"_a, "min_edges"_a, "max_left"_a, "max_right"_a, "threads"_a, "only_opens"_a = false)
       .def("opened", &opened);
   bind_search<EdgeFinding>(module, "EdgeFinding")
       .def("__init__", &begin_of_edges, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "weights"_a, "cover"_a, "k"_a, "least"_a,

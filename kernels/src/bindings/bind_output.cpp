@@ -92,7 +92,7 @@ nb::object read_columns(const Input<std::uint8_t>& data, Codec codec, const std:
 
 /// The surprise of each biclique of a batch, in nats.
 nb::object surprise(const Input<i32>& left_offsets, const Input<i32>& left, const Input<i32>& right_offsets, const Input<i32>& right,
-                    const Input<i64>& left_terms, const Input<i64>& right_terms, double unit) {
+                    const SurpriseArrays& terms, double unit) {
   if (!left_offsets.size()) throw std::invalid_argument("the offsets of a batch do not fit its ids and its roots");
   const std::size_t n = left_offsets.size() - 1;
   check(left_offsets, left, n);
@@ -103,7 +103,7 @@ nb::object surprise(const Input<i32>& left_offsets, const Input<i32>& left, cons
     const ListColumn lefts{left_offsets.data(), left.data()}, rights{right_offsets.data(), right.data()};
     const std::vector<i32> n_left = lefts.lengths(n), n_right = rights.lengths(n);
     values = BatchValues(n_left.data(), n_right.data(), n)
-                 .surprise(lefts, rights, {left_terms.data(), left_terms.size()}, {right_terms.data(), right_terms.size()}, unit);
+                 .surprise(lefts, rights, objectives_of({}, terms, unit));
   }
   return numpy_of(std::move(values));
 }
@@ -184,14 +184,14 @@ nb::object check_batch(const Input<i32>& left_offsets, const Input<i32>& left, c
 void bind_output(nb::module_& module) {
   nb::enum_<Codec>(module, "Codec").value("none", Codec::none).value("zstd", Codec::zstd).value("lz4_raw", Codec::lz4_raw);
   nb::class_<RowGroupMaker>(module, "RowGroupMaker")
-      .def(nb::init<bool, Codec, int, nb::object, const std::vector<Objective>&, SideTerms, double>(), nb::arg("smaller_only"), nb::arg("codec"),
+      .def(nb::init<bool, Codec, int, nb::object, const std::vector<Objective>&, std::optional<SurpriseArrays>, double>(), nb::arg("smaller_only"), nb::arg("codec"),
            nb::arg("level"), nb::arg("compress").none(), nb::arg("objectives"), nb::arg("terms").none(), nb::arg("unit"));
   module.def("encode_bicliques", &encode, nb::arg("left_offsets"), nb::arg("left"), nb::arg("right_offsets"), nb::arg("right"),
              nb::arg("root"), nb::arg("layout"));
   module.def("encode_smaller", &encode_smaller, nb::arg("offsets"), nb::arg("smaller"), nb::arg("n_left"), nb::arg("n_right"),
              nb::arg("root"), nb::arg("layout"));
   module.def("surprise", &surprise, nb::arg("left_offsets"), nb::arg("left"), nb::arg("right_offsets"), nb::arg("right"),
-             nb::arg("left_terms"), nb::arg("right_terms"), nb::arg("unit"));
+             nb::arg("terms"), nb::arg("unit"));
   module.def("check_bicliques", &check_batch, nb::arg("left_offsets"), nb::arg("left"), nb::arg("right_offsets"), nb::arg("right"),
              nb::arg("left_hashes") = nb::none(), nb::arg("right_hashes") = nb::none());
   module.def("read_columns", &read_columns, nb::arg("data"), nb::arg("codec"), nb::arg("columns"), nb::arg("rows"));

@@ -14,22 +14,31 @@
 
 namespace bicliq {
 
-/// Terms of the left and of the right vertices; objectives that sizes tell need none.
-using SideTerms = std::optional<std::pair<Input<i64>, Input<i64>>>;
+/// Of surprise: terms and costs of both sides, the correction, its lowest argument and its shift.
+using SurpriseArrays = std::tuple<Input<i64>, Input<i64>, Input<i64>, Input<i64>, Input<i32>, i64, u32>;
+
+inline StoredObjectives objectives_of(const std::vector<Objective>& wanted, const std::optional<SurpriseArrays>& terms, double unit) {
+  StoredObjectives stored;
+  stored.wanted = wanted;
+  stored.unit = unit;
+  if (!terms) return stored;
+  const auto& [left, right, left_costs, right_costs, correction, lowest, shift] = *terms;
+  stored.left = {left.data(), left.size()};
+  stored.right = {right.data(), right.size()};
+  stored.left_costs = {left_costs.data(), left_costs.size()};
+  stored.right_costs = {right_costs.data(), right_costs.size()};
+  stored.correction = {correction.data(), lowest, static_cast<u32>(correction.size()), shift};
+  return stored;
+}
 
 /// Makes row groups in any thread; holds what Python gave for it.
 class RowGroupMaker {
  public:
-  RowGroupMaker(bool smaller_only, Codec codec, int level, nb::object compress, const std::vector<Objective>& objectives, SideTerms terms,
-                double unit)
-      : smaller_only_(smaller_only), codec_(codec), level_(level), compress_(std::move(compress)), terms_(std::move(terms)) {
+  RowGroupMaker(bool smaller_only, Codec codec, int level, nb::object compress, const std::vector<Objective>& objectives,
+                std::optional<SurpriseArrays> terms, double unit)
+      : smaller_only_(smaller_only), codec_(codec), level_(level), compress_(std::move(compress)), terms_(std::move(terms)),
+        stored_(objectives_of(objectives, terms_, unit)) {
     if (compress_.is_none()) check_library(codec_);
-    stored_.unit = unit;
-    if (terms_) {
-      stored_.left = {terms_->first.data(), terms_->first.size()};
-      stored_.right = {terms_->second.data(), terms_->second.size()};
-    }
-    stored_.wanted = objectives;
   }
   /// Are lists of places as good as lists of ids? Not where a column holds lists of both sides:
   /// these would have to be numbered together.
@@ -92,8 +101,8 @@ class RowGroupMaker {
   const Codec codec_;
   const int level_;
   const nb::object compress_;
-  const SideTerms terms_;
-  StoredObjectives stored_;
+  const std::optional<SurpriseArrays> terms_;
+  const StoredObjectives stored_;
   mutable Pool<RowGroupEncoder> encoders_{kMostKept};
   const std::shared_ptr<Pool<Bytes>> bytes_ = std::make_shared<Pool<Bytes>>(kMostKept);  // Python may hold row groups for longer
 };

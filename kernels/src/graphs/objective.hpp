@@ -8,6 +8,11 @@
 //   balanced   min(r, c), of equal ones the one with more edges first
 //   weight     the sum of its rows' and its columns' terms
 //   surprise   c · (sum of its rows' terms) + r · (sum of its columns' terms)
+//              − what the choice of r rows costs − what that of c columns costs
+//
+// The cost of a choice is ln C(n, r): the number of groups that could have been chosen. It is
+// concave in r and 0 at 0, so that up to some largest size every row costs at least its share of
+// what so many cost: the charge of a row, by which bounds are shifted.
 //
 // Terms and sums are whole numbers (weights and logarithms in fixed point), so that the value of a
 // biclique does not depend on the order in which it is summed up: threads, sides and lanes agree to
@@ -38,11 +43,28 @@ struct Sizes {
   Sizes turned() const { return {min_columns, min_rows, min_edges, max_columns, max_rows}; }
 };
 
+/// ln(1 + exp(-x)) by x in steps; x and what it gives are whole numbers of one unit.
+struct Correction {
+  const i32* values = nullptr;  // none: pairs are worth the sum of their terms
+  i64 lowest = 0;  // the x of the first value; no pair has a smaller one
+  u32 n = 0, shift = 0;
+
+  explicit operator bool() const { return values; }
+  i64 operator()(i64 x) const {
+    const i64 at = (x - lowest) >> shift;
+    return at >= static_cast<i64>(n) ? 0 : values[at < 0 ? 0 : at];
+  }
+  i64 pair(i64 x) const { return values ? x + (*this)(x) : x; }
+};
+
 /// How bicliques are valued and bounded.
 struct Worth {
   Objective objective = Objective::edges;
   Sizes sizes;
   i64 largest_pair = 0;  // surprise: the largest row term and the largest column term together
+  // Of surprise; none where a choice costs nothing.
+  const i64 *row_cost = nullptr, *column_cost = nullptr;  // by number of rows, of columns
+  i64 row_charge = 0, column_charge = 0;  // no more than the cost of so many, each, in all sizes in reach
 
   bool by_size() const { return objective < Objective::weight; }
 
@@ -50,12 +72,27 @@ struct Worth {
   i64 value(u64 rows, u64 columns, i64 row_sum, i64 column_sum) const {
     switch (objective) {
       case Objective::weight: return row_sum + column_sum;
-      case Objective::surprise: return static_cast<i64>(columns) * row_sum + static_cast<i64>(rows) * column_sum;
+      case Objective::surprise:
+        return static_cast<i64>(columns) * row_sum + static_cast<i64>(rows) * column_sum - cost(row_cost, rows) -
+               cost(column_cost, columns);
       default: return of_sizes(rows, columns);
     }
   }
+  /// Sets the charges for sizes up to these.
+  void charge(u64 most_rows, u64 most_columns) {
+    row_charge = charge_of(row_cost, less(most_rows, sizes.max_rows));
+    column_charge = charge_of(column_cost, less(most_columns, sizes.max_columns));
+  }
+  /// What each of up to so many costs at least.
+  static i64 charge_of(const i64* costs, u64 most) {
+    if (!costs || !most) return 0;
+    const i64 share = costs[most] / static_cast<i64>(most) - 1;  // costs are rounded
+    return share > 0 ? share : 0;
+  }
+  static i64 cost(const i64* costs, u64 n) { return costs ? costs[n] : 0; }
   /// The most that a biclique of exactly so many rows and at most so many columns is worth, where
-  /// no such rows have a larger sum of terms, and no such columns a larger one.
+  /// no such rows have a larger sum of terms, and no such columns a larger one. By surprise without
+  /// what its choice costs: callers charge for it.
   i64 most(u64 rows, u64 columns, i64 row_sum, i64 column_sum) const {
     switch (objective) {
       case Objective::weight: return row_sum + column_sum;
@@ -71,8 +108,8 @@ struct Worth {
     rows = less(rows, sizes.max_rows);
     columns = less(columns, sizes.max_columns);
     if (objective == Objective::surprise)
-      return rounded_up(static_cast<double>(rows) * static_cast<double>(columns) *
-                        static_cast<double>(largest_pair > 0 ? largest_pair : 0));
+      return charged(rows, columns,
+                     static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(largest_pair > 0 ? largest_pair : 0));
     return of_sizes(rows, columns);
   }
   /// By size: the first number of columns from `low` on with which at most so many rows can be
@@ -105,6 +142,15 @@ struct Worth {
   static constexpr u32 kTieBits = 30;
 
   static u64 less(u64 a, u64 b) { return a < b ? a : b; }
+
+  /// What pairs are worth at most, less what so many rows and columns cost at least; as it is
+  /// linear in either, fewer are worth no more than all of them or than nothing.
+  i64 charged(u64 rows, u64 columns, double pairs) const {
+    if (!row_cost) return rounded_up(pairs);
+    const double left = pairs - static_cast<double>(rows) * static_cast<double>(row_charge) -
+                        static_cast<double>(columns) * static_cast<double>(column_charge);
+    return rounded_up(left > 0 ? left : 0);
+  }
 
   i64 of_sizes(u64 rows, u64 columns) const {
     const u64 edges = rows * columns;

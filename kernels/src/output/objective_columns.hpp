@@ -3,7 +3,7 @@
 // The formulas are those of graphs/objective.hpp, so a stored value is the one that the search
 // for the best bicliques gives, to the last bit: terms and sums are whole numbers.
 //
-// Cost: O(1) a biclique for what its sizes tell, a pass over the ids for surprise.
+// Cost: O(1) a biclique for what its sizes tell, a pass over the edges for surprise.
 #pragma once
 
 #include "graphs/objective.hpp"
@@ -25,7 +25,8 @@ struct Terms {
 /// The objectives whose values are stored, and what surprise is reckoned from.
 struct StoredObjectives {
   std::vector<Objective> wanted;
-  Terms left, right;
+  Terms left, right, left_costs, right_costs;
+  Correction correction;
   double unit = 1;  // nats: what a whole number of surprise stands for
 };
 
@@ -49,16 +50,16 @@ class TermsOfLists {
   TermsOfLists(const TermsOfLists&) = delete;
   TermsOfLists& operator=(const TermsOfLists&) = delete;
 
-  i64 sum(std::size_t i) const {
-    return lists_.places ? sum(lists_.places, i) : sum(lists_.ids, i);
+  /// The terms of the members of a list.
+  void of(std::size_t i, std::vector<i64>& terms) const {
+    lists_.places ? of(lists_.places, i, terms) : of(lists_.ids, i, terms);
   }
 
  private:
   template <class T>
-  i64 sum(const T* numbers, std::size_t i) const {
-    i64 total = 0;
-    for (i32 at = lists_.offsets[i]; at < lists_.offsets[i + 1]; ++at) total += of_[numbers[at]];
-    return total;
+  void of(const T* numbers, std::size_t i, std::vector<i64>& terms) const {
+    terms.clear();
+    for (i32 at = lists_.offsets[i]; at < lists_.offsets[i + 1]; ++at) terms.push_back(of_[numbers[at]]);
   }
   const ListColumn& lists_;
   std::vector<i64> of_place_;
@@ -79,14 +80,18 @@ class BatchValues {
     return values;
   }
   /// Surprise, in nats; it takes the lists of both sides.
-  std::vector<double> surprise(const ListColumn& left_lists, const ListColumn& right_lists, const Terms& left_terms,
-                               const Terms& right_terms, double unit) const {
-    const TermsOfLists left(left_lists, n_, left_terms), right(right_lists, n_, right_terms);
-    Worth worth;
-    worth.objective = Objective::surprise;
+  std::vector<double> surprise(const ListColumn& left_lists, const ListColumn& right_lists, const StoredObjectives& of) const {
+    const TermsOfLists left(left_lists, n_, of.left), right(right_lists, n_, of.right);
+    std::vector<i64> rows, columns;
     std::vector<double> values(n_);
-    for (std::size_t i = 0; i < n_; ++i)
-      values[i] = unit * static_cast<double>(worth.value(size(n_left_, i), size(n_right_, i), left.sum(i), right.sum(i)));
+    for (std::size_t i = 0; i < n_; ++i) {
+      left.of(i, rows);
+      right.of(i, columns);
+      i64 value = -cost(of.left_costs, rows.size()) - cost(of.right_costs, columns.size());
+      for (i64 row : rows)
+        for (i64 column : columns) value += of.correction.pair(row + column);
+      values[i] = of.unit * static_cast<double>(value);
+    }
     return values;
   }
 
@@ -94,6 +99,12 @@ class BatchValues {
   const i32 *const n_left_, *const n_right_;
   const std::size_t n_;
 
+  static i64 cost(const Terms& costs, std::size_t n) {
+    if (n >= costs.n)
+      throw std::invalid_argument("a biclique has " + std::to_string(n) + " members of a side; there are costs for less than " +
+                                  std::to_string(costs.n));
+    return costs.of[n];
+  }
   static u64 size(const i32* sizes, std::size_t i) { return static_cast<u64>(sizes[i]); }
 };
 

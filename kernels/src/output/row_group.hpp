@@ -160,7 +160,7 @@ class RowGroupEncoder {
   void add_surprise(const GroupRows& rows) {
     if (rows.sides.size() != 2) throw std::invalid_argument("the surprise of a biclique takes both of its sides");
     const BatchValues values(rows.n_left, rows.n_right, rows.n);
-    const std::vector<double> more = values.surprise(rows.sides[0], rows.sides[1], stored_.left, stored_.right, stored_.unit);
+    const std::vector<double> more = values.surprise(rows.sides[0], rows.sides[1], stored_);
     surprise_.insert(surprise_.end(), more.begin(), more.end());
   }
   void put_numbers() {

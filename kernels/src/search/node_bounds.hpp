@@ -4,9 +4,10 @@
 // Every answer below a node has all of R, and besides some of the candidates and of the rows that
 // any of these has. By weight it is worth no more than R and all of those that add something. By
 // surprise no pair of it is worth more than its column with the best of the rows; so that R and the
-// candidates that add something with that row, times all rows, bound it. What is negative in all is
-// bounded by zero. The bounds of best_sink.hpp are closer, as they tell numbers of rows apart, and
-// cost a step a candidate and a step a row one after the other.
+// candidates that add something with that row, times all rows, bound it, each less the charge for
+// choosing it. What is negative in all is bounded by zero. The bounds of best_sink.hpp are closer,
+// as they tell numbers of rows apart, and cost a step a candidate and a step a row one after the
+// other.
 //
 // Cost: a load and an addition for each 32 rows or candidates, and some sums over all lanes.
 #pragma once
@@ -75,9 +76,9 @@ class NodeBounds {
       const i64 most = largest(terms, lanes);
       best = most > best ? most : best;
     });
-    const u64 base = static_cast<u64>(best);
-    const i64 sum = static_cast<i64>(member_sum + n_members * base + gains(base, each_column));
     const u32 most_rows = n_rows < worth_.sizes.max_rows ? n_rows : worth_.sizes.max_rows;
+    const u64 base = static_cast<u64>(best - worth_.column_charge / (most_rows ? most_rows : 1));
+    const i64 sum = static_cast<i64>(member_sum + n_members * base + gains(base, each_column)) - worth_.row_charge;
     return worth_.most(most_rows, 0, 0, sum > 0 ? sum : 0) >= least;
   }
 };
