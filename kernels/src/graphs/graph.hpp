@@ -68,17 +68,17 @@ Graph prepare(const std::int64_t* indptr, const std::int32_t* indices, std::uint
   }
 
   degree = columns_are_left ? other_degrees(left, n_right, check) : degrees(left);
+  g.row_signature.assign(g.n_rows, 0);
   auto rows = gathered<u64, u32>(g.n_rows, [&](std::size_t r) { return degree[r]; }, [&](const auto& tell) {
     each_vertex(g.n_columns, check, [&](std::uint32_t c) {
-      for (std::uint64_t e = g.column_start[c]; e < g.column_start[c + 1]; ++e) tell(g.column_rows[e], c);
+      const std::uint64_t bit = std::uint64_t{1} << (c * 0x9e3779b97f4a7c15ull >> 58);
+      for (std::uint64_t e = g.column_start[c]; e < g.column_start[c + 1]; ++e) {
+        tell(g.column_rows[e], c);
+        g.row_signature[g.column_rows[e]] |= bit;
+      }
     });
   });
   g.row_start = std::move(rows.start), g.row_columns = std::move(rows.row);
-  g.row_signature.assign(g.n_rows, 0);
-  each_vertex(g.n_rows, check, [&](std::uint32_t r) {
-    for (std::uint64_t e = g.row_start[r]; e < g.row_start[r + 1]; ++e)
-      g.row_signature[r] |= std::uint64_t{1} << (g.row_columns[e] * 0x9e3779b97f4a7c15ull >> 58);
-  });
   return g;
 }
 
