@@ -364,7 +364,7 @@ def _find(
 
     values = [group.value for group in result.groups]
     null = compare(graph, values, asked.null, asked.seed, asked.time_limit, best) if asked.null else None
-    record = {
+    record: dict[str, Any] = {
         "groups": [_labelled(group, asked.by, part, graph) for group in result.groups],
         "proven": result.proven,
         "by": asked.by,
