@@ -110,7 +110,7 @@ def rewire_rows(indptr: Any, indices: Any, n_right: int, seed: int) -> Int32Arra
 
     Notes
     -----
-    O(n_edges) a pass, without Python's lock (`src/graphs/rewiring.hpp`).
+    O(n_edges) a pass, without Python's lock (`src/estimate/rewiring.hpp`).
 
     Examples
     --------

@@ -36,9 +36,9 @@ def compare(
     -------
     dict
         asked, tables (that were looked at in time), seed, unproven (whose search did not end: they
-        count as if they reached every value), and p, a list: of each value the share of tables, this
-        one among them, whose best reaches it. As the best of a table is one of all its groups, p is
-        corrected for all of them.
+        count as if they reached every value), and p, a list: of each value the share of tables,
+        this one among them, whose best reaches it. As the best of a table is one of all its groups,
+        p is corrected for all of them.
     """
     started, reached, unproven, done = time.monotonic(), [0] * len(values), 0, 0
     for number in range(tables if values else 0):

@@ -1,4 +1,4 @@
-"""Random tables of the same degrees, and what the question that is asked of a table finds in them."""
+"""Random tables of the same degrees, and what a question that is asked of a table finds there."""
 
 from __future__ import annotations
 

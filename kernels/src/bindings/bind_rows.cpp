@@ -1,7 +1,7 @@
 // bind_rows.cpp: edges as ascending rows, for Python: made, checked, looked up and changed, in the
 // thread that asks.
 #include "bindings/bindings.hpp"
-#include "graphs/rewiring.hpp"
+#include "estimate/rewiring.hpp"
 
 #include <nanobind/stl/optional.h>
 
