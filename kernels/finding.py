@@ -144,8 +144,8 @@ def top_bicliques(
         - *weight*: the sum of `left_weights` over L and of `right_weights` over R, in their unit;
           or the sum of `edge_weights` over L × R.
         - *surprise*: how far it is beyond chance, in nats: Σ −ln p over its pairs, p the chance of
-          a pair in a random table with these degrees, less the logarithm of the number of blocks
-          of its sizes. Above 0 is news: see `SurpriseTerms`.
+          a pair in a random table with these degrees, less what the choice of its members
+          costs. Above 0 is news: see `SurpriseTerms`.
     min_left, min_right, min_edges, max_left, max_right : int
         Only maximal bicliques of these sizes.
     min_value : float, optional

@@ -36,24 +36,24 @@ class SurpriseTerms:
 
     Left vertex u and right vertex v are joined by chance p = x_u · y_v / (1 + x_u · y_v), where x
     and y are such that every vertex has its degree on average: the random table of maximum entropy.
-    L × R is worth Σ −ln p over its pairs, less ln C(n_left, |L|) + ln C(n_right, |R|), the number
-    of blocks of its sizes. A random table then has at most exp(−s) blocks worth s or more on
-    average, for each size.
+    L × R is worth Σ −ln p over its pairs, less what its choice costs on either side: ln C(n, k) for
+    having chosen k of n vertices, and ln k (k + 1) for having chosen k. As Σ 1 / k (k + 1) is 1, a
+    random table has at most exp(−s) blocks worth s or more on average, of all sizes together.
 
     Parameters
     ----------
     left, right : array of int64
         −ln x and −ln y by vertex, in units of 2⁻²⁰ nats.
     left_costs, right_costs : array of int64
-        ln C(n, k) by k, in the same unit.
+        ln C(n, k) + ln k (k + 1) by k, in the same unit.
 
     Examples
     --------
     >>> terms = SurpriseTerms.of_degrees([1, 1], [1, 1])  # p = 1/2 for each pair: x · y = 1
     >>> (terms.left + terms.right).tolist()
     [0, 0]
-    >>> (terms.left_costs * terms.unit).round(3).tolist()  # 1, 2, 1 ways to choose 0, 1, 2 of 2
-    [0.0, 0.693, 0.0]
+    >>> (terms.left_costs * terms.unit).round(3).tolist()  # ln 2 · 2 and ln 1 · 6
+    [0.0, 1.386, 1.792]
     """
 
     left: Int64Array
@@ -103,8 +103,8 @@ class SurpriseTerms:
         >>> from bicliq.kernels import stream_maximal_bicliques
         >>> terms = SurpriseTerms.of_degrees([1, 1], [1, 1])
         >>> with stream_maximal_bicliques([0, 1, 2], [0, 1], 2) as stream:
-        ...     [terms.of(batch).round(3).tolist() for batch in stream]  # ln 2 - 2 ln 2
-        [[-0.693, -0.693]]
+        ...     [terms.of(batch).round(3).tolist() for batch in stream]  # ln 2 - 4 ln 2
+        [[-2.079, -2.079]]
         """
         return _surprise(batch, self)
 
@@ -124,7 +124,7 @@ class SurpriseTerms:
         --------
         >>> terms = SurpriseTerms.of_degrees([1, 1], [1, 1])
         >>> [round(value, 3) for value in terms.of_group([0], [0])]
-        [-0.693, 0.5]
+        [-2.079, 0.5]
         """
         ids = [np.asarray(side, np.int32) for side in (left, right)]
         ends = [np.array([0, len(side)], np.int32) for side in ids]
@@ -157,10 +157,10 @@ def _surprise(batch: BicliqueBatch, terms: SurpriseTerms) -> npt.NDArray[np.floa
 
 
 def _costs(n: int, most: int) -> Int64Array:
-    """Return ln C(n, k) for k from 0 to `most`, 0 beyond n."""
+    """Return ln C(n, k) + ln k (k + 1) for k from 0 to `most`, 0 for 0 and beyond n."""
     k = np.arange(1, n + 1, dtype=np.float64)
     found = np.zeros(most + 1)
-    found[1 : n + 1] = np.cumsum(np.log((n - k + 1) / k))
+    found[1 : n + 1] = np.cumsum(np.log((n - k + 1) / k)) + np.log(k * (k + 1))
     return np.rint(np.maximum(found, 0) / SURPRISE_UNIT).astype(np.int64)
 
 

@@ -47,7 +47,7 @@ CHECKED = {
 
 BEYOND_CHANCE = (
     "By surprise: how far a group is beyond what chance gives in a table where every vertex has as many edges, in nats."
-    " At s nats such tables have e⁻ˢ groups of its size on average, at most: popular members alone make none."
+    " At s nats such tables have e⁻ˢ such groups on average, at most: popular members alone make none."
 )
 """What makes groups matter, in words."""
 

@@ -49,7 +49,7 @@ class Surprise:
     >>> summary = run(pa.table({"a": ["x", "x", "y"], "b": ["s", "t", "t"]}), Settings(store="memory://surprise"))
     >>> lists = pa.table({"left": [[0], [0, 1]], "right": [[0, 1], [1]], "root": [0, 0]})
     >>> Surprise(Store.open("memory://surprise").graph(summary.graph)).of(lists).round(3).tolist()
-    [0, 0]
+    [-3.169, -3.168]
     """
 
     def __init__(self, graph: GraphFolder) -> None:

@@ -23,7 +23,7 @@ from bicliq.pipeline.versions.update import update
 
 RANDOM = np.random.default_rng(17)
 ONCE = {(f"once {n:03}", 200 + n) for n in range(200)}  # beside whom a ring is no chance
-RING = {(f"u{u:02}", v) for u in range(6) for v in range(100, 107)}
+RING = {(f"u{u:02}", v) for u in range(8) for v in range(100, 109)}
 PAIRS = sorted({(f"u{u:02}", int(v)) for u in range(30) for v in RANDOM.zipf(1.6, 14) if v < 25} | ONCE | RING)
 LATER = sorted({(f"u{u:02}", int(v)) for u in range(0, 34, 3) for v in RANDOM.zipf(1.4, 4) if v < 28} - set(PAIRS))
 ALL = ("surprise", "edges", "vertices", "balanced")

@@ -229,9 +229,11 @@ def test_rows_that_were_dropped_tell_no_time(tmp_path):
 
 
 def test_a_konect_file_has_its_times_without_being_asked(tmp_path):
-    (tmp_path / "out.shop").write_text("% bip weighted\n1 1 1 100\n1 2 1 200\n2 1 1 300\n2 2 1 400\n")
+    seen = {(u, v): 100 * u + v for u in range(1, 6) for v in range(1, 6)}
+    lines = [f"{u} {v} 1 {time}\n" for (u, v), time in seen.items()] + [f"{n} {n} 1 7\n" for n in range(6, 300)]
+    (tmp_path / "out.shop").write_text("".join(["% bip weighted\n", *lines]))
     found = bicliq.enumerate(tmp_path / "out.shop", store=tmp_path / "store")
-    assert gather(found.run).times.of == {(1, 1): 100, (1, 2): 200, (2, 1): 300, (2, 2): 400}
+    assert gather(found.run).times.of == seen
 
 
 @pytest.mark.parametrize(

@@ -23,5 +23,5 @@ def worth(terms: SurpriseTerms, pairs: Iterable[tuple[int, int]]) -> int:
 
 
 def cost(n: int, k: int) -> int:
-    """ln C(n, k) in units."""
-    return round(log(comb(n, k)) / SURPRISE_UNIT)
+    """ln C(n, k) + ln k (k + 1) in units."""
+    return round(log(comb(n, k) * k * (k + 1)) / SURPRISE_UNIT)

@@ -10,9 +10,9 @@
 //   surprise   c · (sum of its rows' terms) + r · (sum of its columns' terms)
 //              − what the choice of r rows costs − what that of c columns costs
 //
-// The cost of a choice is ln C(n, r): the number of groups that could have been chosen. It is
-// concave in r and 0 at 0, so that up to some largest size every row costs at least its share of
-// what so many cost: the charge of a row, by which bounds are shifted.
+// The cost of a choice is ln C(n, r), for the groups that could have been chosen, and ln r (r + 1)
+// for their size. It is concave in r and 0 at 0, so that up to some largest size every row costs at
+// least its share of what so many cost: the charge of a row, by which bounds are shifted.
 //
 // Terms and sums are whole numbers (weights and logarithms in fixed point), so that the value of a
 // biclique does not depend on the order in which it is summed up: threads, sides and lanes agree to
