@@ -33,6 +33,8 @@ def find(
     left_weights: Mapping[Any, float] | Place | None = None,
     right_weights: Mapping[Any, float] | Place | None = None,
     time_limit: float | None = None,
+    null: int = 0,
+    seed: int = 0,
     threads: int = 0,
     **reading: Unpack[Reading],
 ) -> Groups:
@@ -64,6 +66,9 @@ def find(
         them edges have the weights of the column ``weight``.
     time_limit
         Seconds, after which the best so far are given, not proven; by surprise 60, unless given.
+    null, seed
+        Ask so many random tables of the same degrees, too, from this seed on: each group then has
+        ``p``, the share of tables whose best group reaches it (docs/surprise.md).
     threads
         As in `enumerate`.
     **reading
@@ -100,6 +105,8 @@ def find(
         right_weights=_weights(right_weights),
         diverse=diverse,
         time_limit=time_limit,
+        null=null,
+        seed=seed,
     )
     search = {"min_left": min_left, "min_right": min_right, "min_edges": min_edges, "threads": threads}
     return Groups(find_in_table(edges, asked, load_settings(ingest=read_as(reading), search=search)))

@@ -43,6 +43,7 @@ from bicliq.kernels.rows import (
     count_paths,
     find_edges,
     peel_rows,
+    rewire_rows,
     row_starts,
     transpose_rows,
 )
@@ -112,6 +113,7 @@ __all__ = [
     "peel_rows",
     "project_one_mode",
     "read_columns",
+    "rewire_rows",
     "row_starts",
     "set_digest",
     "stream_maximal_bicliques",

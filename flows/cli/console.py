@@ -438,9 +438,17 @@ def groups_table(record: Record) -> Group:
     covers = record["diverse"]
     cover = f", together {groups[-1]['share']:.1%} of all edges" if covers and groups else ""
     table = Table(title=f"{many(len(groups), 'group')} by {record['by']}{cover}{known}", title_justify="left")
-    chance = record["by"] == "surprise"
+    chance, null = record["by"] == "surprise", "null" in record
     value = f"{record['by']} added" if covers else record["by"]
-    for name in ("#", "left", "right", value, *(["edges by chance"] * chance), *(["covered"] * covers)):
+    for name in (
+        "#",
+        "left",
+        "right",
+        value,
+        *(["edges by chance"] * chance),
+        *(["covered"] * covers),
+        *(["p"] * null),
+    ):
         table.add_column(name, justify="right")
     table.add_column("left members", overflow="fold")
     table.add_column("right members", overflow="fold")
@@ -449,6 +457,7 @@ def groups_table(record: Record) -> Group:
         sizes = f"{group['n_left']:,}", f"{group['n_right']:,}"
         expected = [f"{group['expected']:.2g}"] if chance else []
         share = [f"{group['share']:.2%}"] if covers else []
+        share += [f"{group['p']:.3g}"] if null else []
         table.add_row(str(rank), *sizes, value, *expected, *share, _members(group["left"]), _members(group["right"]))
     said.append(
         table
@@ -457,6 +466,12 @@ def groups_table(record: Record) -> Group:
         if record["why_none"]
         else f"no group{known or ' of these sizes'}"
     )
+    if null:
+        of = record["null"]
+        said.append(
+            f"p: the share of {many(of['tables'], 'random table')} of the same degrees, and of this one, whose best group"
+            f" is worth as much" + (f"; {of['unproven']:,} were not searched to their end" if of["unproven"] else "")
+        )
     if record["left_out"]:
         said.append(
             "left out: " + ", ".join(f"{n:,} ({why.replace('_', ' ')})" for why, n in record["left_out"].items())

@@ -132,6 +132,10 @@ def find(
     diverse: Annotated[
         bool, typer.Option("--diverse", help="Each next group is the one that adds most to those before it.")
     ] = False,
+    null: Annotated[
+        int, typer.Option("--null", metavar="N", help="Ask N random tables of the same degrees, too: p-values.")
+    ] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**50, help="Of the random tables.")] = 0,
     time_limit: Limit = None,
     report: Annotated[
         str | None, typer.Option("--report", metavar="FILE", help="Write the answer as a page of HTML, too.")
@@ -157,6 +161,8 @@ def find(
         right_weights=right_weights,
         diverse=diverse,
         time_limit=time_limit,
+        null=null,
+        seed=seed,
     )
     if edges is not None and run is None:
         if context.params["store"] is not None:

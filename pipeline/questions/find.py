@@ -22,6 +22,7 @@ from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from bicliq.pipeline.placement.where import Place, place_search
 from bicliq.pipeline.questions.members import Part
+from bicliq.pipeline.questions.null import compare
 from bicliq.pipeline.report.answers import find_page
 from bicliq.pipeline.report.frame import write_page
 from bicliq.pipeline.settings import SearchSettings, Settings
@@ -102,6 +103,9 @@ class FindAsked:
     time_limit
         Seconds; then the best so far, which are not proven. By surprise at most a minute, unless
         more is given (`SURPRISE_SECONDS`).
+    null, seed
+        So many random tables of the same degrees are asked the same, of seeds from this one on: see
+        `pipeline.questions.null.compare`. They may take a time limit of their own, as long.
     """
 
     top: int = 20
@@ -117,6 +121,8 @@ class FindAsked:
     right_weights: str | Mapping[Any, float] | None = None
     diverse: bool = False
     time_limit: float | None = None
+    null: int = 0
+    seed: int = 0
 
     def check(self, column: str | None, search: SearchSettings) -> None:
         """Refuse what contradicts itself, the least sizes, or the column of weights that is read.
@@ -125,6 +131,17 @@ class FindAsked:
         ------
         InputError
         """
+        if not 0 <= self.null <= MOST_TABLES or not 0 <= self.seed <= 2**50:
+            raise InputError(
+                f"null = {self.null}, seed = {self.seed}: give 0 to {MOST_TABLES:,} tables, and a seed from 0"
+            )
+        if self.seed and not self.null:
+            raise InputError(f"seed = {self.seed} is for null, the number of random tables; give it as well")
+        narrowed = self.containing or self.within is not None
+        narrowed = narrowed or self.max_left_degree is not None or self.max_right_degree is not None
+        if self.null and (narrowed or self.by == "weight"):
+            why = "by = 'weight'" if self.by == "weight" else "a part of it (containing, within, largest degrees)"
+            raise InputError(f"null = {self.null} compares a whole table with random ones; it is not for {why}")
         has_weights = self.left_weights is not None or self.right_weights is not None
         if self.by == "weight" and not has_weights and column is None:
             raise InputError(
@@ -176,6 +193,9 @@ class FindAsked:
         return place_search(search.backend, cannot=cannot, not_worth=NOT_WORTH)
 
 
+MOST_TABLES = 100_000
+"""Random tables of a comparison, at most."""
+
 SURPRISE_SECONDS = 60.0
 """Of a search by surprise without a time limit. The best groups are found within seconds, also at
 300,000 edges; but where some hundred members on both sides are joined to nearly all of each other,
@@ -211,7 +231,7 @@ def find_in_table(
     -------
     dict
         ``groups``: a list of left, right (labels), n_left, n_right, value, and by surprise expected
-        (edges that chance gives the group); the best first; with
+        (edges that chance gives the group), and with `null` p; the best first; with
         `diverse` value is what a group adds, and covered and share are the edges that it and those
         before it hold together, and their share of all edges of the table. Further proven, by,
         diverse, left_out (vertices that each restriction left out), why_none (why no group can be
@@ -318,18 +338,17 @@ def _find(
     if asked.weighs_edges:
         options["edge_weights"] = part.edge_weights()
     read = time.perf_counter()
+    options |= {"max_left": asked.max_left, "max_right": asked.max_right}
+    options |= {"side": search.side, "threads": search.threads}
+    by = cast(Any, asked.by)
     result = place.run(
         lambda backend: kernels.top_bicliques(
             searched.indptr,
             searched.indices,
             searched.n_right,
             asked.top,
-            cast(Any, asked.by),
-            max_left=asked.max_left,
-            max_right=asked.max_right,
+            by,
             min_value=asked.min_value,
-            side=search.side,
-            threads=search.threads,
             diverse=asked.diverse,
             time_limit=asked.seconds,
             backend=backend,
@@ -337,7 +356,15 @@ def _find(
             **options,
         )
     )
-    record = {
+
+    def best(columns: Any, least: float, left: float | None) -> kernels.FindResult:
+        limit = min((each for each in (left, asked.seconds) if each is not None), default=None)
+        table = graph.indptr, columns, graph.n_right
+        return kernels.top_bicliques(*table, 1, by, min_value=least, time_limit=limit, **options)
+
+    values = [group.value for group in result.groups]
+    null = compare(graph, values, asked.null, asked.seed, asked.time_limit, best) if asked.null else None
+    record: dict[str, Any] = {
         "groups": [_labelled(group, asked.by, part, graph) for group in result.groups],
         "proven": result.proven,
         "by": asked.by,
@@ -357,6 +384,10 @@ def _find(
         "threads": result.threads,
         "seconds": {"ingest": read - started, **result.seconds, "total": time.perf_counter() - started},
     }
+    if null is not None:
+        for group, share in zip(record["groups"], null.pop("p"), strict=True):
+            group["p"] = share
+        record["null"] = null
     if report is not None:
         groups = [(group.left, group.right) for group in result.groups]
         labels = (part.left_ids, part.right_ids)

@@ -72,6 +72,8 @@ class Groups(AsTable):
             columns += [("covered", pa.int64()), ("share", pa.float64())]
         if self.record["by"] == "surprise":
             columns += [("expected", pa.float64())]
+        if "null" in self.record:
+            columns += [("p", pa.float64())]
         return pa.schema(columns)
 
     def to_arrow(self) -> pa.Table:

@@ -1,6 +1,7 @@
 // bind_rows.cpp: edges as ascending rows, for Python: made, checked, looked up and changed, in the
 // thread that asks.
 #include "bindings/bindings.hpp"
+#include "estimate/rewiring.hpp"
 
 #include <nanobind/stl/optional.h>
 
@@ -49,6 +50,12 @@ nb::object change_rows(const Wide& indptr, const Values& indices, const std::opt
   return nb::make_tuple(numpy_of(std::move(found.rows.start)), numpy_of(std::move(found.rows.row)), numpy_of(std::move(found.weight)));
 }
 
+/// The entries of the rows where edges are drawn by lot and degrees stay.
+nb::object rewire(const Wide& indptr, const Values& indices, u64 seed, u32 passes) {
+  const Rows rows = rows_of(indptr, indices);
+  return numpy_of(without_lock([&] { return rewired(rows, seed, passes, hear_interrupts); }));
+}
+
 }  // namespace
 
 void bind_rows(nb::module_& module) {
@@ -57,6 +64,7 @@ void bind_rows(nb::module_& module) {
   module.def("find_edges", &find_edges, "indptr"_a, "indices"_a, "left"_a, "right"_a);
   module.def("change_rows", &change_rows, "indptr"_a, "indices"_a, "weight"_a.none(), "left"_a, "right"_a, "there"_a, "new_weight"_a.none(),
              "n_left"_a);
+  module.def("rewire", &rewire, "indptr"_a, "indices"_a, "seed"_a, "passes"_a);
 }
 
 }  // namespace bicliq
