@@ -190,8 +190,8 @@ def test_bad_files_are_refused_with_their_line(tmp_path, capsys, name, text, mes
         (["absent.clq"], "no such file"),
         ([str(DATA / "southern-women.parquet"), "--project", "middle"], "'middle' is not one of"),
         ([str(DATA / "southern-women.parquet"), "--min-shared", "2"], "nothing is projected"),
-        ([str(DATA / "southern-women.parquet"), "--project", "left", "--min-shared", "0"], "min_shared is 0"),
-        ([str(DATA / "southern-women.parquet"), "--time-limit", "0"], "time_limit is 0"),
+        ([str(DATA / "southern-women.parquet"), "--project", "left", "--min-shared", "0"], "--min-shared is 0"),
+        ([str(DATA / "southern-women.parquet"), "--time-limit", "0"], "--time-limit is 0"),
         ([str(DATA / "southern-women.parquet"), "--backend", "cuda", "--all"], "use the CPU backend"),
     ],
 )

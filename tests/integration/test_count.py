@@ -216,7 +216,7 @@ def test_the_command_counts_in_memory_and_into_a_store(tmp_path, capsys):
         (["--all", "--max-p", "100000", "--max-q", "100000"], "10,000,000,000 cells"),
         (["3", "3", "--method", "guess"], "'guess' is not one of"),
         (["3", "3", "--method", "butterfly"], "counts p = q = 2, not (3, 3)"),
-        (["3", "3", "--vertices"], "name one with --store"),
+        (["3", "3", "--vertices"], "name one, as in --store counts"),
         (["3", "3", "--prefect"], "name one with --store"),
         (["3", "3", "--vertices", "--method", "levels"], "counts no vertices"),
         (["--all", "--max-p", "3", "--max-q", "3", "--method", "levels"], "all sizes need pivot"),

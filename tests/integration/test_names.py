@@ -90,9 +90,14 @@ def test_groups_that_contain_members_are_those_of_the_whole_table_that_hold_them
     for by in ("edges", "vertices", "balanced", "surprise", "weight"):
         more = weights if by == "weight" else {}
         found = bicliq.find(frame, top=1000, by=by, containing=sorted(asked), **more)
-        assert {(frozenset(group["left"]), frozenset(group["right"])) for group in found} == expected, by
+        named = {(frozenset(group["left"]), frozenset(group["right"])) for group in found}
+        if by == "surprise":  # what chance gives is left out
+            assert named <= expected
+            assert all(group["value"] > 0 for group in found)
+        else:
+            assert named == expected, by
         assert found.proven
-        assert (found.record["why_none"] is None) or not expected
+        assert (found.record["why_none"] is None) or not named
     if diverse:
         cover = bicliq.find(frame, top=1000, diverse=True, containing=sorted(asked))
         assert {(frozenset(group["left"]), frozenset(group["right"])) for group in cover} <= expected

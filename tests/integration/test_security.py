@@ -84,7 +84,8 @@ def test_names_of_users_cannot_leave_the_store(tmp_path, name):
 
 
 def test_labels_are_escaped_on_the_page_and_stay_one_line_in_the_log(tmp_path, capsys):
-    (tmp_path / "t.csv").write_text('l,r\n<script>alert(1)</script>,"a|b"\nann,"a|b"\n')
+    ring = [f'<script>alert({i})</script>,"a|b{j}"' for i in range(6) for j in range(7)]  # beyond chance
+    (tmp_path / "t.csv").write_text("\n".join(["l,r", *ring, *(f"u{i},v{i}" for i in range(300))]) + "\n")
     settings = settings_of(tmp_path)
     run(str(tmp_path / "t.csv"), settings)
     assert invoke(["report", "--store", settings.store, "--out", str(tmp_path / "page.html")]) == 0

@@ -105,7 +105,7 @@ def test_answers_that_are_not_stored(tmp_path, many, name, number):
     asked = {
         "count": ("count", many, "20", "20", "--method", "levels"),
         "count all": ("count", many, "--all", "--max-p", "39", "--max-q", "39"),
-        "find": ("find", many, "--by", "surprise", "--top", "1000000"),
+        "find": ("find", many, "--top", "1000000"),
         "clique": ("clique", hard_to_clique(tmp_path / "hard.clq")),
         "enumerate": ("enumerate", many),
     }[name]

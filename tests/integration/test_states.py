@@ -468,7 +468,7 @@ def test_a_store_of_an_earlier_format_is_refused_with_what_to_do(tmp_path, capsy
     for command in (["top"], ["runs"], ["verify"], ["verify", "--repair"], ["resume"], ["run", EDGES]):
         assert invoke([*command, "--store", str(tmp_path)]) == 2
         assert (
-            "the store has format 2, this version of bicliq reads and writes format 4; give another --store"
+            "the store has format 2, this version of bicliq reads and writes format 4; name another store"
             in capsys.readouterr().err
         )
 
