@@ -147,7 +147,7 @@ def assertions(agreements: tuple[Agreement, ...]) -> str:
     """C++ that compiles only where both sides agree."""
     conditions = [condition for agreement in agreements for condition in agreement.conditions()]
     checks = [f'static_assert({condition}, "kernels/cuda takes this for granted");' for condition in conditions]
-    return "\n".join(["namespace bicliq {", "inline namespace BICLIQ_ISA {", *checks, "}", "}", ""])
+    return "\n".join(["namespace bicliq {", *checks, "}", ""])
 
 
 def _camel(name: str) -> str:

@@ -22,6 +22,7 @@ from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.finding import OBJECTIVES
 
 EMPTY, NO_STARTS = np.zeros(0, np.int32), np.zeros(0, np.int64)
+NO_TERMS = NO_STARTS, NO_STARTS, NO_STARTS, NO_STARTS, EMPTY, 0, 0
 LARGEST_GAP = 0.1
 """Seconds, beside other tests: on a machine of its own it is a fifth of that."""
 
@@ -60,7 +61,7 @@ def begun(name: str) -> Callable[[np.ndarray, np.ndarray], Any]:
             starts, row, 0, True, None, None, ids, ids, hashes, hashes, extension.Mode.count, *sizes, 9, 1, 1, 1, None
         ),
         "finding": lambda starts, row: extension.Finding(
-            starts, row, 0, True, extension.Objective.edges, 1, 1, NO_STARTS, NO_STARTS, *sizes, 9, 9, 1
+            starts, row, 0, True, extension.Objective.edges, 1, 1, NO_TERMS, [], *sizes, 9, 9, 1
         ),
         "covering": lambda starts, row: extension.EdgeFinding(
             starts, row, 0, True, NO_STARTS, True, 1, 1, *sizes, 9, 9, 1
@@ -188,7 +189,7 @@ def test_a_result_waits() -> None:
     ).result()
     assert counted["count"][2] == kernels.count_bicliques(starts, row, n, 3, 3).count
     best = extension.Finding(
-        starts, row, n, True, extension.Objective.edges, 1, -(2**62), NO_STARTS, NO_STARTS, 1, 1, 1, 2**31, 2**31, 2
+        starts, row, n, True, extension.Objective.edges, 1, -(2**62), NO_TERMS, [], 1, 1, 1, 2**31, 2**31, 2
     ).result()
     assert best["proven"]
     assert best["answers"][0][0] == kernels.top_bicliques(starts, row, n, objective="edges", k=1).groups[0].value

@@ -10,7 +10,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// A batch that Python reads; when the last of its arrays is gone, its buffers are used again.
 struct HeldBatch {
@@ -31,5 +30,4 @@ inline nb::object python_of(std::unique_ptr<Batch> batch, const std::shared_ptr<
                         array(b.right.ids(), b.right.size()), values(b.root));
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

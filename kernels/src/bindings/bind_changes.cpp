@@ -15,22 +15,14 @@
 #include <utility>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
-
-template <class T>
-nb::object array_of(Growing<T> values) {
-  auto* held = new Growing<T>(std::move(values));
-  const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<Growing<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner));
-}
 
 /// Four arrays of each part.
 nb::list arrays(std::vector<Lists> parts) {
   nb::list found;
   for (Lists& lists : parts)
-    found.append(nb::make_tuple(array_of(std::move(lists.left_offsets)), array_of(std::move(lists.left)),
-                                array_of(std::move(lists.right_offsets)), array_of(std::move(lists.right))));
+    found.append(nb::make_tuple(numpy_of(std::move(lists.left_offsets)), numpy_of(std::move(lists.left)),
+                                numpy_of(std::move(lists.right_offsets)), numpy_of(std::move(lists.right))));
   return found;
 }
 
@@ -121,18 +113,18 @@ class MetBicliques {
 /// The changes of a graph; threads may share it.
 class ChangeSearch {
  public:
-  ChangeSearch(const Wide& indptr, const Values& indices, u32 n_right, const Wide& fresh_indptr, const Values& fresh, i64 min_left,
-               i64 min_right, i64 min_edges)
-      : kept_(keep(indptr, indices, fresh_indptr, fresh)), least_{min_left, min_right, min_edges} {
-    const Rows all = rows_of(indptr, indices), some = rows_of(fresh_indptr, fresh);
-    if (some.n != all.n) throw std::invalid_argument("the new edges are rows of another left side");
-    without_lock([&] { graph_ = std::make_unique<const ChangedGraph>(all, n_right, some, hear_interrupts); });
-  }
+  ChangeSearch(const Wide& indptr, const Values& indices, u32 n_right, const Wide& fresh_indptr, const Values& fresh, u32 min_left,
+               u32 min_right, u64 min_edges)
+      : kept_(keep(indptr, indices, fresh_indptr, fresh)), least_{min_left, min_right, min_edges},
+        graph_([n_right, all = rows_of(indptr, indices), some = rows_of(fresh_indptr, fresh)] {
+          if (some.n != all.n) throw std::invalid_argument("the new edges are rows of another left side");
+          return std::make_unique<const ChangedGraph>(all, n_right, some, hear_interrupts);
+        }) {}
 
   std::size_t n_changes() const { return graph_->n_changes(); }
   nb::object costs() const { return numpy_of(without_lock([&] { return graph_->costs(); })); }
   const ChangedGraph& graph() const { return *graph_; }
-  const Remains::Least& least() const { return least_; }
+  const Limits& least() const { return least_; }
 
   /// Of the subgraphs of some changes: indptr and indices; the vertices of both sides, the change
   /// of each left one, and where the vertices of each begin on both sides; order and roots of both.
@@ -140,7 +132,7 @@ class ChangeSearch {
     if (first > last || last > n_changes()) throw std::invalid_argument("there are not so many changes");
     Neighbourhoods found = without_lock([&] { return graph_->neighbourhoods(first, last); });
     const auto search = [](SearchOrder& of) { return nb::make_tuple(numpy_of(std::move(of.order)), numpy_of(std::move(of.roots))); };
-    return nb::make_tuple(numpy_of(std::move(found.indptr)), array_of(std::move(found.indices)), numpy_of(std::move(found.left)),
+    return nb::make_tuple(numpy_of(std::move(found.indptr)), numpy_of(std::move(found.indices)), numpy_of(std::move(found.left)),
                           numpy_of(std::move(found.right)), numpy_of(std::move(found.left_change)), numpy_of(std::move(found.left_start)),
                           numpy_of(std::move(found.right_start)), search(found.left_search), search(found.right_search));
   }
@@ -220,8 +212,8 @@ class ChangeSearch {
   }
 
   const Kept kept_;  // as long as the graph looks at it
-  const Remains::Least least_;
-  std::unique_ptr<const ChangedGraph> graph_;
+  const Limits least_;
+  const Apart<const ChangedGraph> graph_;
 };
 
 /// What the threads of a search find as rows, and how these are kept.
@@ -413,5 +405,4 @@ void bind_changes(nb::module_& module) {
       .def("take", &take);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -5,7 +5,6 @@
 #include "graphs/projection.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 void begin(Task<CliqueRun>* at, const Wide& indptr, const Values& indices, u32 lower_bound, bool all, u32 threads, bool recolour, bool refute) {
@@ -17,7 +16,7 @@ void begin(Task<CliqueRun>* at, const Wide& indptr, const Values& indices, u32 l
   settings.bounds.refute = refute;
   const Rows rows = rows_of(indptr, indices);
   new (at) Task<CliqueRun>(keep(indptr, indices), [&] {
-    return std::make_unique<CliqueRun>(Adjacency{rows.start, rows.row, static_cast<u32>(rows.n)}, settings);
+    return std::make_unique<CliqueRun>(rows, settings);
   });
 }
 /// Cliques stand one after the other; each has `size` members.
@@ -45,7 +44,7 @@ nb::dict result(Task<CliqueRun>& task) {
 void begin_projection(Task<Projection>* at, const Wide& indptr, const Values& indices, u32 n_right, bool of_right, u32 min_shared, u32 threads) {
   const Rows rows = rows_of(indptr, indices);
   new (at) Task<Projection>(keep(indptr, indices), [&] {
-    return std::make_unique<Projection>(rows.start, rows.row, static_cast<u32>(rows.n), n_right, of_right, min_shared, threads);
+    return std::make_unique<Projection>(rows, n_right, of_right, min_shared, threads);
   });
 }
 
@@ -94,5 +93,4 @@ void bind_clique(nb::module_& module) {
   module.attr("NOT_SYMMETRIC") = kNotSymmetric;
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -4,13 +4,12 @@
 #include "clique/clique_plan.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 class Planning {
  public:
   Planning(const Rows& rows, u32 lower_bound) {
-    run_.begin([=] { plan.make({rows.start, rows.row, static_cast<u32>(rows.n)}, lower_bound, Check{&run_}); });
+    run_.begin([=] { plan.make(rows, lower_bound, Check{&run_}); });
   }
   ~Planning() { end(); }
   bool wait(double seconds) { return run_.wait(seconds); }
@@ -54,5 +53,4 @@ void bind_clique_plan(nb::module_& module) {
       .def("result", &result);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -12,7 +12,6 @@
 #include <optional>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 /// (high, middle, low), of 64 bits each; the number is high · 2^128 + middle · 2^64 + low.
@@ -71,9 +70,8 @@ class Counting {
 
  protected:
   Counting(const Rows& rows, u32 n_right, u32 threads)
-      : indptr_(rows.start), indices_(rows.row), n_left_(static_cast<u32>(rows.n)), n_right_(n_right), threads_(threads) {}
+      : rows_(rows), n_right_(n_right), threads_(threads) {}
 
-  u64 n_edges() const { return static_cast<u64>(indptr_[n_left_]); }
   template <class Search, class Make>
   void search(Members<Search>& members, const std::vector<u32>& roots, Make make) {
     const Stopwatch watch(search_seconds_);
@@ -81,9 +79,8 @@ class Counting {
     OpenRoots<Search>(workers_, members, roots).search();
   }
 
-  const i64* const indptr_;
-  const i32* const indices_;
-  const u32 n_left_, n_right_, threads_;
+  const Rows rows_;
+  const u32 n_right_, threads_;
   double prepare_seconds_ = 0, estimate_seconds_ = 0, search_seconds_ = 0;
   CountWorkers workers_;
 };
@@ -132,7 +129,7 @@ class Count : public Counting {
   nb::tuple of_vertices() const {
     std::vector<u128> left, right;
     without_lock([&] {
-      left.assign(n_left_, 0), right.assign(n_right_, 0);
+      left.assign(rows_.n, 0), right.assign(n_right_, 0);
       for (const auto& member : vertices_)
         for (u32 a : {0u, 1u}) {
           const bool is_left = (a == 0) == choice_.on_left;
@@ -182,11 +179,11 @@ class Count : public Counting {
   void run() {
     const auto check = [this] { workers_.check(); };
     const u32 least_p = asked_ == Asked::all ? std::min(p_, 2u) : p_, least_q = asked_ == Asked::all ? std::min(q_, 2u) : q_;
-    if (n_edges() >= kEdgesWorthThreads) workers_.grow(std::min(threads_, kMostEstimating));
+    if (rows_.n_edges() >= kEdgesWorthThreads) workers_.grow(std::min(threads_, kMostEstimating));
     {
       const Stopwatch watch(prepare_seconds_);
       const bool keep_left = some_roots_ && side_ == RootSide::left, keep_right = some_roots_ && side_ == RootSide::right;
-      graph_ = prepare_core(indptr_, indices_, n_left_, n_right_, least_p, least_q, keep_left, keep_right, check);
+      graph_ = prepare_core(rows_, n_right_, least_p, least_q, keep_left, keep_right, check);
     }
     {
       const Stopwatch watch(estimate_seconds_);
@@ -206,13 +203,11 @@ class Count : public Counting {
   StarTimes star_times(const Check& check) const {
     if (some_roots_) {
       const CountGraph whole =
-          prepare_core(indptr_, indices_, n_left_, n_right_, 1, 1, choice_.on_left, !choice_.on_left, check);
+          prepare_core(rows_, n_right_, 1, 1, choice_.on_left, !choice_.on_left, check);
       const CountSide& of = choice_.on_left ? whole.left : whole.right;
       return times_of_some(of, choice_.on_left ? whole.right : whole.left, chosen(of));
     }
-    std::vector<u32> left(n_left_), right(n_right_, 0);
-    each_vertex(n_left_, check, [&](u32 u) { left[u] = static_cast<u32>(indptr_[u + 1] - indptr_[u]); });
-    each_edge(n_edges(), check, [&](u64 e) { ++right[static_cast<u32>(indices_[e])]; });
+    const std::vector<u32> left = degrees(rows_), right = other_degrees(rows_, n_right_, check);
     return choice_.on_left ? times_of_all(left, right) : times_of_all(right, left);
   }
   std::vector<u32> chosen(const CountSide& side) const {
@@ -283,7 +278,7 @@ class ButterflyCount : public Counting {
   void run() {
     {
       const Stopwatch watch(prepare_seconds_);
-      graph_ = std::make_unique<RankedGraph>(indptr_, indices_, n_left_, n_right_, [this] { workers_.check(); });
+      graph_ = std::make_unique<RankedGraph>(rows_, n_right_, [this] { workers_.check(); });
       if (parts_ && !graph_->parts_fit())
         throw CapacityError("this graph is so large that butterflies of a vertex may not fit in 64 bits; count them all together");
       if (parts_) counts_ = std::make_unique<ButterflyCounts>(*graph_);
@@ -419,5 +414,4 @@ void bind_count(nb::module_& module) {
   module.attr("TREE_WORDS") = kTreeWords;
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

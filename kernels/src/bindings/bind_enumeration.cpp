@@ -6,7 +6,6 @@
 #include "search/enumeration.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 using EnumerationTask = Task<Enumeration>;
@@ -104,5 +103,4 @@ void bind_enumeration(nb::module_& module) {
       .def_prop_ro("n_roots", [](EnumerationTask& task) { return task.at_work().n_roots(); });
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -5,7 +5,6 @@
 #include <nanobind/stl/vector.h>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 class Estimate {
@@ -100,5 +99,4 @@ void bind_estimate(nb::module_& module) {
       .def("result", &result);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -6,7 +6,6 @@
 #include "graphs/path_sample.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 /// Sizes in terms of rows and columns.
@@ -118,5 +117,4 @@ void bind_finding(nb::module_& module) {
            "min_left"_a, "min_right"_a, "min_edges"_a, "max_left"_a, "max_right"_a, "threads"_a);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

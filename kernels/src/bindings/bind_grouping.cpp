@@ -11,7 +11,6 @@
 #include <optional>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 using Written = nb::ndarray<i32, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -23,48 +22,44 @@ struct Components {
   std::vector<u32> first;
 };
 
-RootRows roots_of(const Rows& rows, const Wide& row_bytes) { return {rows.start, rows.row, static_cast<u32>(rows.n), static_cast<u32>(row_bytes.size())}; }
-
 auto* group_roots(const Wide& indptr, const Values& indices, const Wide& row_bytes, const Wide& cost, i32 partitions) {
-  const RootRows roots = roots_of(rows_of(indptr, indices), row_bytes);
+  const Rows roots = rows_of(indptr, indices);
   if (cost.size() != indptr.size() - 1) throw std::invalid_argument("there is not a cost for each root");
-  return begin_pass(keep(indptr, indices, row_bytes, cost), [=, bytes = row_bytes.data(), costs = cost.data()](const Check& check) {
+  return begin_pass(keep(indptr, indices, row_bytes, cost), [=, n_rows = row_bytes.size(), bytes = row_bytes.data(), costs = cost.data()](const Check& check) {
     Groups found;
-    Grouping grouping(roots, bytes, costs, check);
+    Grouping grouping(roots, n_rows, bytes, costs, check);
     const auto wanted = std::min<u64>(static_cast<u64>(partitions), grouping.n_roots());
     grouping.run(static_cast<i32>(wanted), found.order, found.partition, check);
     return found;
   });
 }
 auto* cut(const Wide& indptr, const Values& indices, const Wide& row_bytes, const Values& sequence, const Wide& cuts, i64 budget) {
-  const RootRows roots = roots_of(rows_of(indptr, indices), row_bytes);
+  const Rows roots = rows_of(indptr, indices);
   return begin_pass(keep(indptr, indices, row_bytes, sequence, cuts),
-                    [=, bytes = row_bytes.data(), order = sequence.data(), n = sequence.size(), at = cuts.data(), n_cuts = cuts.size()](const Check& check) {
-                      return cut_roots(roots, bytes, order, n, at, n_cuts, budget, check);
+                    [=, n_rows = row_bytes.size(), bytes = row_bytes.data(), order = sequence.data(), n = sequence.size(), at = cuts.data(), n_cuts = cuts.size()](const Check& check) {
+                      return cut_roots(roots, n_rows, bytes, order, n, at, n_cuts, budget, check);
                     });
 }
 auto* transpose(const Wide& indptr, const Values& indices, std::size_t n_right, const std::optional<Values>& order) {
   const Rows rows = rows_of(indptr, indices);
-  return begin_pass(keep(indptr, indices, order), [=, places = order ? order->data() : nullptr, n = order ? order->size() : rows.size()](const Check& check) {
-    return transposed_in_order(rows, n_right, places, n, check);
+  return begin_pass(keep(indptr, indices, order), [=](const Check& check) {
+    return order ? transposed_in_order(rows, n_right, order->data(), order->size(), check) : transposed(rows, n_right, check);
   });
 }
 /// A core, written over the rows of its graph.
 auto* peel_rows(const Wide& indptr, const Written& indices, u32 n_right, i64 least_left, i64 least_right) {
-  const auto n_left = static_cast<u32>(rows_of(indptr, indices).n);
-  return begin_pass(keep(indptr, indices), [=, start = indptr.data(), row = indices.data()](const Check& check) {
-    return peel({start, row, n_left, n_right}, least_left, least_right, check);
-  });
+  const Rows rows = rows_of(indptr, indices);
+  return begin_pass(keep(indptr, indices), [=, to = indices.data()](const Check& check) { return peel(rows, to, n_right, least_left, least_right, check); });
 }
 auto* count_two_steps(const Wide& indptr, const Values& indices, u32 n_right) {
   const Rows rows = rows_of(indptr, indices);
-  return begin_pass(keep(indptr, indices), [=](const Check& check) { return count_paths(rows.start, rows.row, static_cast<u32>(rows.n), n_right, check); });
+  return begin_pass(keep(indptr, indices), [=](const Check& check) { return count_paths(rows, n_right, check); });
 }
 /// The first vertex of each vertex's component.
 auto* connect(const Wide& indptr, const Values& indices, u32 n_right) {
   const Rows rows = rows_of(indptr, indices);
   return begin_pass(keep(indptr, indices), [=](const Check& check) {
-    return Components{first_of_component(rows.start, rows.row, static_cast<u32>(rows.n), n_right, check)};
+    return Components{first_of_component(rows, n_right, check)};
   });
 }
 
@@ -85,5 +80,4 @@ void bind_grouping(nb::module_& module) {
   module.def("connect", &connect, "indptr"_a, "indices"_a, "n_right"_a);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -6,7 +6,6 @@
 #include "output/stored_row_group.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 /// The first place of `offsets` that is before its predecessor or beyond the ids tells of a batch
@@ -51,13 +50,10 @@ nb::object encode_smaller(const Input<i32>& offsets, const Input<i32>& ids, cons
 template <class T>
 class Fresh {
  public:
+  using value_type = T;
   explicit Fresh(std::size_t n) : values_(new T[n]), n_(n) {}
   T* data() { return values_.get(); }
-  nb::object to_numpy() {
-    T* held = values_.release();
-    const nb::capsule owner(held, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held, {n_}, owner));
-  }
+  std::size_t size() const { return n_; }
 
  private:
   std::unique_ptr<T[]> values_;
@@ -90,7 +86,7 @@ nb::object read_columns(const Input<std::uint8_t>& data, Codec codec, const std:
     return nb::none();
   }
   nb::list arrays;
-  for (Fresh<i32>& values : read) arrays.append(values.to_numpy());
+  for (Fresh<i32>& values : read) arrays.append(numpy_of(std::move(values)));
   return arrays;
 }
 
@@ -116,7 +112,7 @@ nb::object surprise(const Input<i32>& left_offsets, const Input<i32>& left, cons
 class Restorer {
  public:
   Restorer(const Wide& indptr, const Values& indices, u32 n_right)
-      : sides_(without_lock([&, rows = rows_of(indptr, indices)] { return SideRestorer(rows, n_right, hear_interrupts); })) {}
+      : sides_([&, rows = rows_of(indptr, indices)] { return std::make_unique<const SideRestorer>(rows, n_right, hear_interrupts); }) {}
 
   /// Both sides of bicliques whose smaller ones are given: offsets and ids of the left ones, then
   /// of the right ones.
@@ -137,11 +133,11 @@ class Restorer {
         if (n_given != std::min(n_left.data()[i], n_right.data()[i]))
           throw std::invalid_argument("the smaller side of a biclique has not as many vertices as is said beside it");
         std::copy_n(given, n_given, left_given ? to_left : to_right);
-        sides_.larger(left_given, given, static_cast<std::size_t>(n_given), left_given ? to_right : to_left,
+        sides_->larger(left_given, given, static_cast<std::size_t>(n_given), left_given ? to_right : to_left,
                       static_cast<std::size_t>(std::max(n_left.data()[i], n_right.data()[i])), room);
       }
     }
-    return nb::make_tuple(left_offsets.to_numpy(), left.to_numpy(), right_offsets.to_numpy(), right.to_numpy());
+    return nb::make_tuple(numpy_of(std::move(left_offsets)), numpy_of(std::move(left)), numpy_of(std::move(right_offsets)), numpy_of(std::move(right)));
   }
 
  private:
@@ -157,7 +153,7 @@ class Restorer {
     }
     return static_cast<std::size_t>(sum);
   }
-  const SideRestorer sides_;
+  const Apart<const SideRestorer> sides_;
 };
 
 using Hashes = std::optional<Input<u64>>;
@@ -205,5 +201,4 @@ void bind_output(nb::module_& module) {
   module.def("has_library", &has_library, "codec"_a);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -8,7 +8,6 @@
 #include <optional>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 /// Where each ascending row of n begins, and where the last one ends, of the rows of all entries;
@@ -68,5 +67,4 @@ void bind_rows(nb::module_& module) {
   module.def("rewire", &rewire, "indptr"_a, "indices"_a, "seed"_a, "passes"_a);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -10,7 +10,6 @@
 #include <tuple>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 namespace {
 
 /// The first place of `offsets` that is before its predecessor or beyond the ids tells of arrays
@@ -198,5 +197,4 @@ void bind_sets(nb::module_& module) {
       .def("take", &Net::take);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

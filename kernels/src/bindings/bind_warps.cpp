@@ -19,7 +19,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 void rest(u32) { std::this_thread::yield(); }
 
@@ -104,7 +103,6 @@ nb::object find_best(const Input<std::int64_t>& indptr, const Input<std::int32_t
 }
 
 }  // namespace
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq
 
 NB_MODULE(_cpu_warps, module) {

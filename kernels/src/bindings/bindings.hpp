@@ -10,13 +10,13 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
 namespace nb = nanobind;
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 using namespace nb::literals;
 
@@ -39,19 +39,44 @@ std::vector<T> copy_of(const Input<From>& values) {
   return std::vector<T>(values.data(), values.data() + values.size());
 }
 
-/// An array that owns its values.
-template <class T>
-nb::object numpy_of(std::vector<T> values) {
-  auto* held = new std::vector<T>(std::move(values));
-  const nb::capsule owner(held, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner));
-}
-
 /// What f returns, without the interpreter's lock.
 template <class F>
 auto without_lock(F f) {
   const nb::gil_scoped_release release;
   return f();
+}
+/// Something that may be large: it is made and freed without the interpreter's lock.
+template <class T>
+class Apart {
+ public:
+  template <class Make>
+  explicit Apart(Make make) : held_(without_lock(std::move(make))) {}
+  ~Apart() {
+    const nb::gil_scoped_release release;
+    held_.reset();
+  }
+  Apart(const Apart&) = delete;
+  Apart& operator=(const Apart&) = delete;
+  T& operator*() const { return *held_; }
+  T* operator->() const { return held_.get(); }
+
+ private:
+  std::unique_ptr<T> held_;
+};
+
+constexpr std::size_t kMuch = std::size_t{1} << 22;  // bytes, freed in some 0.5 ms
+
+/// An array that owns its values. Much is freed without the interpreter's lock.
+template <class Own>
+nb::object numpy_of(Own values) {
+  using T = typename Own::value_type;
+  auto* held = new Own(std::move(values));
+  const nb::capsule owner(held, [](void* p) noexcept {
+    const auto* own = static_cast<Own*>(p);
+    if (own->size() * sizeof(T) < kMuch) delete own;
+    else without_lock([own] { delete own; });
+  });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner));
 }
 /// For passes in the thread that asks, without the lock: ends them where Python was interrupted.
 inline void hear_interrupts() {
@@ -71,5 +96,4 @@ void bind_clique_plan(nb::module_& module);
 void bind_output(nb::module_& module);
 void bind_sets(nb::module_& module);
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

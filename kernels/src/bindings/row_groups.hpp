@@ -13,7 +13,6 @@
 #include <memory>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// Of surprise: terms and costs of both sides, the correction, its lowest argument and its shift.
 using SurpriseArrays = std::tuple<Input<i64>, Input<i64>, Input<i64>, Input<i64>, Input<i32>, i64, u32>;
@@ -121,5 +120,4 @@ inline nb::object python_of(const std::shared_ptr<RowGroup>& group) {
   return nb::make_tuple(group->n_rows, nb::cast(Raw(bytes, {group->bytes.size()}, owner)), columns, sizes.left, sizes.right, sizes.largest);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -5,7 +5,6 @@
 #include "changes/change_sink.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// The hashes of both sides, and the places of that of the roots, as Python gave them.
 class GraphVertices {
@@ -31,7 +30,7 @@ class Settler {
  public:
   using Vertices = Input<std::int32_t>;
   using Starts = Input<std::int64_t>;
-  Settler(const ChangedGraph& graph, const Remains::Least& least, const GraphVertices& vertices, FoundRows& to, const Starts& row_start,
+  Settler(const ChangedGraph& graph, const Limits& least, const GraphVertices& vertices, FoundRows& to, const Starts& row_start,
           const Vertices& row, const Vertices& left_of, const Vertices& right_of, const Starts& left_start, const Starts& right_start,
           std::int32_t first, std::size_t few)
       : row_start_(row_start), row_(row), left_of_(left_of), right_of_(right_of), left_start_(left_start), right_start_(right_start),
@@ -51,5 +50,4 @@ class Settler {
   ChangeTask task_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

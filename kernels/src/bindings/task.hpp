@@ -15,7 +15,6 @@
 #include <utility>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// What Python gave, held.
 using Kept = std::shared_ptr<const void>;
@@ -30,13 +29,7 @@ class Task {
  public:
   /// `make` returns the kernel, which begins at once.
   template <class Make>
-  Task(Kept kept, Make make) : kept_(std::move(kept)), kernel_(without_lock(std::move(make))) {}
-  ~Task() {
-    const nb::gil_scoped_release release;
-    kernel_.reset();
-  }
-  Task(const Task&) = delete;
-  Task& operator=(const Task&) = delete;
+  Task(Kept kept, Make make) : kept_(std::move(kept)), kernel_(std::move(make)) {}
 
   /// Waits at most so long; true when the kernel has ended. Rethrows what ended it.
   bool wait(double seconds) {
@@ -64,7 +57,7 @@ class Task {
 
   const Kept kept_;
   bool is_stopped_ = false;
-  std::unique_ptr<Kernel> kernel_;
+  const Apart<Kernel> kernel_;  // its threads end before what they read goes
 };
 
 template <class Kernel>
@@ -107,5 +100,4 @@ auto* begin_pass(Kept kept, Make make) {
   return new Task<Kernel>(std::move(kept), [&] { return std::make_unique<Kernel>(make); });
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -22,7 +22,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 class ChangeSide {
  public:
@@ -215,5 +214,4 @@ class ChangeSide {
   std::vector<u32> own_in_order_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

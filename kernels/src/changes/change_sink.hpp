@@ -25,7 +25,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// The subgraphs of the changes from `first` on: vertices and changes that their numbers stand for,
 /// where each begins, and where the rows of left numbers do; the last start is where the last one
@@ -80,7 +79,7 @@ struct FoundRows {
 class ChangeTask {
  public:
   /// Rows are made where `few` bicliques or more are met.
-  ChangeTask(const ChangedGraph& graph, const Remains::Least& least, const VerticesOfBoth& vertices, const Subgraphs& subgraphs, FoundRows& to,
+  ChangeTask(const ChangedGraph& graph, const Limits& least, const VerticesOfBoth& vertices, const Subgraphs& subgraphs, FoundRows& to,
              std::size_t few)
       : graph(graph), least(least), vertices(vertices), subgraphs(subgraphs), to(to), few_(few) {}
 
@@ -102,7 +101,7 @@ class ChangeTask {
   }
 
   const ChangedGraph& graph;
-  const Remains::Least least;
+  const Limits least;
   const VerticesOfBoth vertices;
   const Subgraphs subgraphs;
   FoundRows& to;
@@ -330,5 +329,4 @@ class ChangeSink {
   Ids row_list_, column_list_, left_degrees_, right_degrees_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

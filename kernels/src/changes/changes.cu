@@ -21,7 +21,6 @@
 #include "lanes/lanes.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 constexpr u32 kJudgeThreads = 128;
 
@@ -252,5 +251,4 @@ extern "C" __global__ void __launch_bounds__(kJudgeThreads) write_changes(const 
   }
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

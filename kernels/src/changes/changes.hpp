@@ -26,6 +26,7 @@
 #include "changes/found_changes.hpp"
 #include "changes/growing.hpp"
 #include "changes/outside.hpp"
+#include "graphs/limits.hpp"
 #include "graphs/rows.hpp"
 #include "lanes/types.hpp"
 
@@ -36,7 +37,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// In which order a side is searched, subgraph by subgraph, and which roots find everything.
 struct SearchOrder {
@@ -68,7 +68,7 @@ class ChangedGraph {
   ChangedGraph(const Rows& by_left, std::size_t n_right, const Rows& fresh, const Check& check)
       : by_left_(by_left), fresh_left_(fresh), reached_(reached_by(by_left, n_right, fresh)),
         right_rows_(transposed(by_left, n_right, [this](std::int32_t v) { return reached_[static_cast<std::size_t>(v)] != 0; }, check)),
-        fresh_right_rows_(transposed(fresh, n_right, [](std::int32_t) { return true; }, check)), by_right_(right_rows_.view()),
+        fresh_right_rows_(transposed(fresh, n_right, check)), by_right_(right_rows_.view()),
         fresh_right_(fresh_right_rows_.view()), change_of_left_(by_left_.size(), -1), change_of_right_(n_right, -1) {
     for (std::int32_t u = 0; u < static_cast<std::int32_t>(by_left_.size()); ++u)
       if (is_new(by_left_, fresh_left_, u)) change_of_left_[static_cast<std::size_t>(u)] = add({u, -1});
@@ -280,20 +280,13 @@ class ChangedGraph {
 /// What appears through one change after the other, and what vanishes inside.
 class Remains {
  public:
-  struct Least {
-    std::int64_t left, right, edges;
-    bool accepts(std::size_t n_left, std::size_t n_right) const {
-      const auto l = static_cast<std::int64_t>(n_left), r = static_cast<std::int64_t>(n_right);
-      return l >= left && r >= right && l * r >= edges;
-    }
-  };
   /// Of the members of both sides of a subgraph.
   struct Degrees {
     const std::int32_t *left, *right;
   };
   /// `stopped` says whether what takes long is to end.
-  Remains(const ChangedGraph& graph, const Least& least, std::function<bool()> stopped)
-      : g_(graph), least_(least), stopped_(std::move(stopped)), seen_left_(g_.n_left()), seen_right_(g_.n_right()) {}
+  Remains(const ChangedGraph& graph, const Limits& limits, std::function<bool()> stopped)
+      : g_(graph), limits_(limits), stopped_(std::move(stopped)), seen_left_(g_.n_left()), seen_right_(g_.n_right()) {}
 
   /// The change whose n bicliques come next, with the sides of its subgraph and, where they are
   /// known, the degrees in it: these stay where they are.
@@ -339,7 +332,7 @@ class Remains {
       split_whole(left, right, found);
       return true;
     }
-    if (n_left > 1 && least_.accepts(n_left - 1, n_right)) {
+    if (n_left > 1 && limits_.accepts(n_left - 1, n_right)) {
       Outside* const outside = beyond_right(n_left);
       if (!(outside ? outside->reached_by_all(left, left_place_) : is_extended_right(one.left, one.right))) {
         if (outside && !outside->may_be_reached_anew(left, left_place_))
@@ -348,7 +341,7 @@ class Remains {
           vanish(span_of(without(one.left, change_.left)), one.right, found);
       }
     }
-    if (n_right > 1 && least_.accepts(n_left, n_right - 1)) {
+    if (n_right > 1 && limits_.accepts(n_left, n_right - 1)) {
       Outside* const outside = beyond_left(n_right);
       if (!(outside ? outside->reached_by_all(right, right_place_) : is_extended_left(one.left, one.right))) {
         if (outside && !outside->may_be_reached_anew(right, right_place_))
@@ -454,9 +447,9 @@ class Remains {
   /// this split's own, whose front moves up. One that is out comes back where its new neighbours go
   /// as well: nothing below is maximal then.
   void split(Some left, Some right, std::size_t settled, FoundChanges& to) {
-    if (!least_.accepts(left.size(), right.size()) || brings_back(right)) return;
+    if (!limits_.accepts(left.size(), right.size()) || brings_back(right)) return;
     const std::size_t bottom = stack_.size(), n_out = out_.size();
-    while (settled < left.size() && least_.accepts(left.size(), right.size())) {
+    while (settled < left.size() && limits_.accepts(left.size(), right.size())) {
       const std::int32_t u = stack_[left.first + settled];
       const Span fresh = new_of(static_cast<std::size_t>(u));
       if (fresh.size() == 0 || !meets(fresh, span_of_some(right))) {
@@ -478,7 +471,7 @@ class Remains {
       std::move_backward(front, front + static_cast<std::ptrdiff_t>(settled), front + static_cast<std::ptrdiff_t>(settled) + 1);
       ++left.first;
     }
-    if (least_.accepts(left.size(), right.size())) keep(left, right, to);
+    if (limits_.accepts(left.size(), right.size())) keep(left, right, to);
     out_.resize(n_out), stack_.resize(bottom);
   }
   bool brings_back(Some right) const {
@@ -535,7 +528,7 @@ class Remains {
   }
 
   const ChangedGraph& g_;
-  const Least least_;
+  const Limits limits_;  // rows are the left side
   const std::function<bool()> stopped_;
   Zeros<std::int32_t> seen_left_, seen_right_;
   std::int32_t number_ = -1;
@@ -554,5 +547,4 @@ class Remains {
   Ids some_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

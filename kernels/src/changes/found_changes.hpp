@@ -21,7 +21,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// Two list columns: bicliques, or the two sides of something.
 struct Lists {
@@ -170,5 +169,4 @@ class FoundChanges {
   std::array<Part, std::size_t{1} << kPartBits> vanished_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

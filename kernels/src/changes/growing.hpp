@@ -23,6 +23,7 @@ class Growing {
   static_assert(std::is_trivially_copyable_v<T>, "it is moved as bytes");
 
  public:
+  using value_type = T;
   std::size_t size() const { return size_; }
   const T* data() const { return data_.get(); }
   T* data() { return data_.get(); }

@@ -19,7 +19,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// Lists that somebody else keeps, and where each begins and the last one ends.
 struct WideLists {
@@ -139,5 +138,4 @@ class ListGroups {
   std::vector<Group> groups_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -17,7 +17,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 class NetChanges {
  public:
@@ -74,5 +73,4 @@ class NetChanges {
   std::vector<std::vector<std::uint8_t>> counts_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -26,7 +26,28 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
+
+/// Rows nearly all of which are empty: a bit of each says so, since where rows begin takes 64 times
+/// the memory, and is seldom in the cache.
+class FewRows {
+ public:
+  explicit FewRows(const Rows& rows) : rows_(rows), filled_(rows.size() / 64 + 1, 0) {
+    for (std::size_t v = 0; v < rows.size(); ++v)
+      if (rows.start[v] != rows.start[v + 1]) filled_[v / 64] |= std::uint64_t{1} << v % 64;
+  }
+  Span operator[](std::int32_t v) const {
+    const auto at = static_cast<std::size_t>(v);
+    return filled_[at / 64] >> at % 64 & 1 ? rows_[v] : Span{nullptr, nullptr};
+  }
+  std::size_t size() const { return rows_.size(); }
+  std::size_t n_edges() const { return rows_.n_edges(); }
+  /// The number of an entry of a row among all.
+  std::size_t number(const std::int32_t& entry) const { return static_cast<std::size_t>(&entry - rows_.row); }
+
+ private:
+  const Rows rows_;
+  std::vector<std::uint64_t> filled_;
+};
 
 /// Members of a side of a subgraph, told by their numbers; the first of the side has the number
 /// `base`.
@@ -273,5 +294,4 @@ class Outside {
   bool usable_ = false;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

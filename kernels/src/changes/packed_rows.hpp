@@ -19,7 +19,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// Makes a row group of columns: smaller sides, n_left, n_right, roots, and their number.
 using LayOut = std::function<std::shared_ptr<RowGroup>(const ListColumn&, const i32*, const i32*, const i32*, std::size_t)>;
@@ -134,5 +133,4 @@ class RowGroups {
   std::vector<Group> groups_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

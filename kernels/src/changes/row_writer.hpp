@@ -18,7 +18,6 @@
 #include <stdexcept>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// What a row takes of the vertices of a side, which somebody else keeps: hashes of their labels,
 /// which are mixed as they are asked for (of a million vertices a single edge needs a few), and, on
@@ -106,5 +105,4 @@ class RowWriter {
   i32 root_ = 0;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -17,7 +17,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 struct SmallerRows {
   Growing<i32> ids, n_left, n_right, root;  // ids of one row after the other
@@ -91,5 +90,4 @@ void with_columns(const SmallerRows& rows, const RowSpan& span, const Use& use) 
   use(ListColumn{offsets.data(), rows.ids.data() + span.first_id}, from(rows.n_left), from(rows.n_right), from(rows.root), span.size());
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

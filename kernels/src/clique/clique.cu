@@ -12,7 +12,6 @@
 #include "clique/warp_roots.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 #ifndef BICLIQ_WIDTH
 #define BICLIQ_WIDTH 1
@@ -34,5 +33,4 @@ extern "C" __global__ void __launch_bounds__(32 * BICLIQ_WARPS, BICLIQ_BLOCKS) s
   search_cliques<BICLIQ_WIDTH>(*run, warp_of_grid(), shared_memory + threadIdx.x / kLanes * run->near_words);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

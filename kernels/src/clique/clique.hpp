@@ -22,7 +22,6 @@
 #include "clique/worker.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 template <u32 W>
 using Shared = std::shared_ptr<const LocalGraph<W>>;
@@ -199,5 +198,4 @@ std::unique_ptr<Job> Search<W>::share() {
   return nullptr;
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -8,7 +8,6 @@
 #include "lanes/shared_words.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 constexpr u32 kNoRoot = ~0u, kWholeTree = ~0u;
 constexpr u32 kBuildThreads = 256;  // of a block that builds roots
@@ -68,5 +67,4 @@ constexpr u32 stack_words(u32 stride, u32 levels, u32 small_levels) {
   return 2 * levels + levels * level_words(stride) + small_levels * level_words(kSmallStride);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -16,14 +16,13 @@
 #include <chrono>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 class CliquePlan {
  public:
   /// `check` is called now and then, and may end it by an exception: then the best clique so far is
   /// known.
   template <class Check>
-  void make(Adjacency graph, u32 lower_bound, const Check& check) {
+  void make(const Rows& graph, u32 lower_bound, const Check& check) {
     best = lower_bound;
     order_seconds = timed([&] { cores = find_cores(graph, check); });
     heuristic_seconds = timed([&] {
@@ -79,19 +78,18 @@ class CliquePlan {
   template <class Check>
   void sort_later(const Check& check) {
     const u32 n = cores.n();
-    std::vector<u64> begin(usize{n} + 1, 0), next;
-    for (u64 e = cores.start[first_root]; e < cores.later.size(); ++e) ++begin[cores.later[e] + 1];
-    std::partial_sum(begin.begin(), begin.end(), begin.begin());
-    std::vector<u32> earlier(begin[n]);
-    next = begin;
-    each_vertex(n - first_root, check, [&](u32 v) {
-      const u32 p = first_root + v;
-      for (u64 e = cores.start[p]; e < cores.start[p + 1]; ++e) earlier[next[cores.later[e]]++] = p;
+    std::vector<u32> degree(n, 0);
+    for (u64 e = cores.start[first_root]; e < cores.later.size(); ++e) ++degree[cores.later[e]];
+    const auto earlier = gathered<u64, u32>(n, [&](usize p) { return degree[p]; }, [&](const auto& tell) {
+      each_vertex(n - first_root, check, [&](u32 v) {
+        const u32 p = first_root + v;
+        for (u64 e = cores.start[p]; e < cores.start[p + 1]; ++e) tell(cores.later[e], p);
+      });
     });
-    next.assign(cores.start.begin(), cores.start.end());
+    std::vector<u64> next = cores.start;
     each_vertex(n - first_root, check, [&](u32 v) {
       const u32 p = first_root + v;
-      for (u64 e = begin[p]; e < begin[p + 1]; ++e) cores.later[next[earlier[e]]++] = p;
+      for (u64 e = earlier.start[p]; e < earlier.start[p + 1]; ++e) cores.later[next[earlier.row[e]]++] = p;
     });
   }
   template <class Check>
@@ -123,5 +121,4 @@ class CliquePlan {
   }
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

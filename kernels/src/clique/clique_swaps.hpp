@@ -14,7 +14,6 @@
 #include "clique/local_rows.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 class CliqueSwaps {
  public:
@@ -115,5 +114,4 @@ class CliqueSwaps {
   u64 state_ = 0x9E3779B97F4A7C15;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

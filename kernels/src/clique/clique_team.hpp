@@ -13,7 +13,6 @@
 #include "clique/worker.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 struct CliqueSettings {
   u32 threads = 1;
@@ -28,7 +27,7 @@ struct CliqueSeconds {
 
 class CliqueRun {
  public:
-  CliqueRun(Adjacency graph, CliqueSettings settings)
+  CliqueRun(const Rows& graph, CliqueSettings settings)
       : graph_(graph), settings_(settings), incumbent_(settings.lower_bound), around_{incumbent_, settings.bounds, workers_} {
     workers_.begin([this] { run(); });
   }
@@ -152,7 +151,7 @@ class CliqueRun {
     }
   }
 
-  const Adjacency graph_;
+  const Rows graph_;
   const CliqueSettings settings_;
   Incumbent incumbent_;
   Surroundings around_;
@@ -166,5 +165,4 @@ class CliqueRun {
   CliqueWorkers workers_;  // last: its threads use all that is above
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

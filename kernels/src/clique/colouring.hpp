@@ -28,7 +28,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// The adjacency of a local graph as bits. `non_neighbours` is the complement, without the vertex
 /// itself.
@@ -334,5 +333,4 @@ class Colouring {
   std::vector<char> needed_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -12,7 +12,6 @@
 #include "clique/clique_swaps.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// Takes the vertex with most neighbours among those left, again and again; of several, the first.
 inline std::vector<u32> grow_clique(const LocalRows& graph) {
@@ -100,5 +99,4 @@ class FirstCliques {
   Stopped stopped_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -7,7 +7,6 @@
 #include "graphs/core_numbers.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 class LocalRows {
  public:
@@ -62,5 +61,4 @@ class LocalRows {
   std::vector<u64> bits_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

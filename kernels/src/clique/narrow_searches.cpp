@@ -2,7 +2,6 @@
 #include "clique/clique.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 std::unique_ptr<WidthSearch> make_narrow_search(u32 words, Worker& worker) {
   switch (words) {
@@ -13,5 +12,4 @@ std::unique_ptr<WidthSearch> make_narrow_search(u32 words, Worker& worker) {
   }
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

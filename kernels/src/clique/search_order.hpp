@@ -20,7 +20,6 @@
 #include "clique/local_rows.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// By repeated removal of one with the fewest neighbours left (of several, that of the largest id),
 /// the last first.
@@ -129,5 +128,4 @@ std::vector<u32> search_order(const LocalRows& graph, const std::vector<u32>& id
   return better ? classes.largest_first() : order;
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -25,7 +25,6 @@
 #include "clique/warp_queue.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// The nodes on the path to the one at hand: its own candidates and branches in registers, and
 /// those of the levels above it in memory.
@@ -335,5 +334,4 @@ inline void search_cliques(const CliqueLaunch& run, u32 group, u32* near) {
   fetch_add(&run.counters->given, search.given);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -25,7 +25,6 @@
 #include "clique/warp_set.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// A local graph: for each vertex the row of its non-neighbours, without itself. Where a row ends
 /// before the lanes do, those beyond read anything; whatever their words are combined with is empty
@@ -311,5 +310,4 @@ class WarpColouring : private Placement<WarpColouring<W>> {
   Lanes usable_, ones_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

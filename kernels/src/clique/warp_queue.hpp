@@ -15,7 +15,6 @@
 #include "clique/clique_launch.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 class WarpQueue {
  public:
@@ -77,5 +76,4 @@ class WarpQueue {
   const CliqueLaunch& run_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

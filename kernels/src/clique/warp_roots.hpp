@@ -14,7 +14,6 @@
 #include "clique/clique_launch.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 class RootRows {
  public:
@@ -126,5 +125,4 @@ inline void build_roots(const CliqueLaunch& run, u32 group) {
   }
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -8,7 +8,6 @@
 #include "lanes/shared_words.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 #if defined(__CUDACC_RTC__)  // what is indexed by a known number stays in registers
 #define BICLIQ_EACH_WORD _Pragma("unroll (W <= 8 ? W : 1)")
@@ -154,5 +153,4 @@ inline void each_while(const WarpSet<W>& a, F f) {
     }
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -20,7 +20,6 @@
 #include "clique/warp_colouring.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 #ifndef BICLIQ_SMALL_WORDS
 #define BICLIQ_SMALL_WORDS 5
@@ -237,5 +236,4 @@ class SmallColouring : private Placement<SmallColouring> {
   Lanes class_words_[kSmallWords], singles_, unit_vertices_ = splat(0), unit_classes_ = splat(0);
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -2,7 +2,6 @@
 #include "clique/clique.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 std::unique_ptr<WidthSearch> make_wide_search(u32 words, Worker& worker) {
   switch (words) {
@@ -14,5 +13,4 @@ std::unique_ptr<WidthSearch> make_wide_search(u32 words, Worker& worker) {
   }
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -13,7 +13,6 @@
 #include <mutex>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// The best clique so far, shared by all workers; with `target`, the list of all cliques of that
 /// size.
@@ -124,5 +123,4 @@ class Worker {
   std::unique_ptr<WidthSearch> searches_[11];  // by the logarithm of the width
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

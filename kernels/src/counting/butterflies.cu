@@ -9,7 +9,6 @@
 #include "counting/butterfly_paths.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 constexpr u32 kButterflyThreads = 256;
 
@@ -23,5 +22,4 @@ extern "C" __global__ void __launch_bounds__(kButterflyThreads) count_edge_share
   ButterflyPaths(*run, batch).share(own_thread(), all_threads());
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

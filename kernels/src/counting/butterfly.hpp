@@ -22,17 +22,16 @@ class RankedGraph {
  public:
   /// `check` is called now and then, and may end it by an exception.
   template <class Check>
-  RankedGraph(const std::int64_t* indptr, const std::int32_t* indices, std::uint32_t n_left, std::uint32_t n_right, const Check& check)
-      : n_left_(n_left), n_(n_left + n_right), rank_(n_), start_(static_cast<std::size_t>(n_) + 1, 0) {
-    const auto m = static_cast<std::uint64_t>(indptr[n_left]);
-    std::vector<std::uint32_t> degree(n_, 1);
-    for (std::uint32_t u = 0; u < n_left; ++u) degree[u] += static_cast<std::uint32_t>(indptr[u + 1] - indptr[u]);
-    each_edge(m, check, [&](std::uint64_t e) { ++degree[n_left + static_cast<std::uint32_t>(indices[e])]; });
-    vertex_ = core::order_by(degree, false);
+  RankedGraph(const Rows& rows, std::uint32_t n_right, const Check& check)
+      : n_left_(static_cast<u32>(rows.n)), n_(n_left_ + n_right), rank_(n_), start_(static_cast<std::size_t>(n_) + 1, 0) {
+    std::vector<u32> degree = degrees(rows);
+    const std::vector<u32> of_right = other_degrees(rows, n_right, check);
+    degree.insert(degree.end(), of_right.begin(), of_right.end());
+    vertex_ = ascending_degree(degree);
     for (std::uint32_t i = 0; i < n_; ++i) rank_[vertex_[i]] = i;
-    for (std::uint32_t i = 0; i < n_; ++i) start_[i + 1] = start_[i] + degree[vertex_[i]] - 1;
+    for (std::uint32_t i = 0; i < n_; ++i) start_[i + 1] = start_[i] + degree[vertex_[i]];
     if (n_ > 0) largest_ = degree[vertex_[n_ - 1]];
-    fill(indptr, indices, m, check);
+    fill(rows.start, rows.row, rows.n_edges(), check);
   }
   std::uint32_t n() const { return n_; }
   std::uint64_t n_edges() const { return edge_.size() / 2; }

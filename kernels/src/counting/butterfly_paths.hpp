@@ -27,7 +27,6 @@
 #include "lanes/single_words.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 constexpr u32 kPathsAThread = 8;      // their neighbours lie in one sector of memory
 constexpr u32 kButterflyTotals = 1024;  // sums of two words, so that threads rarely meet at one
@@ -147,5 +146,4 @@ class ButterflyPaths {
   u64 n_words_ = 0;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

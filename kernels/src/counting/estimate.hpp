@@ -19,7 +19,6 @@
 #include <memory>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 enum class Method { chosen_here, levels, pivot };
 enum class RootSide { chosen_here, left, right };
@@ -245,5 +244,4 @@ inline Choice choose(const CountGraph& g, SizeRange sizes, Method method, RootSi
   return best_of(candidates(Method::levels), candidates(Method::pivot), method == Method::chosen_here ? kScatter : kScatterOfOne, costs, run);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

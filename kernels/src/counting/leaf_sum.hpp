@@ -10,7 +10,6 @@
 #include "lanes/shared_words.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 struct Words128 {
   u64 low, high;
@@ -98,5 +97,4 @@ class LeafSum {
   BinomialTable choose_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -30,7 +30,6 @@
 #include "lanes/device_failure.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 constexpr u32 kRootThreads = 256, kWaveThreads = 128;
 constexpr u32 kMostWaves = 64, kBuckets = 1024;
@@ -486,5 +485,4 @@ extern "C" __global__ void __launch_bounds__(kWaveThreads) count_wave(const Coun
   if (lane_id() == 0) atomicAdd(&g.counters->work, search.work);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

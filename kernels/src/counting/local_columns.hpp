@@ -18,7 +18,6 @@
 #include <cstring>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// The n lowest bits of a word, all 32 of them for more.
 inline u32 low_bits(u32 n) { return n < 32 ? (1u << n) - 1 : ~0u; }
@@ -147,5 +146,4 @@ class LocalColumns {
   bool is_narrow_ = false;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -10,7 +10,6 @@
 #include "lanes/lanes.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 struct SmallBinomials {
   u32 of[33][33] = {};
@@ -51,5 +50,4 @@ class Omission {
   u32 suffix_[33];
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

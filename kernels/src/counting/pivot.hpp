@@ -30,7 +30,6 @@
 #include <algorithm>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// Candidates of one side as masks over those of the other, word-major, zeros behind the last.
 struct GridSide {
@@ -516,5 +515,4 @@ class alignas(kLineBytes) Pivot {
   RandomWays ways_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

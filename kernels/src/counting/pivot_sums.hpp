@@ -13,7 +13,6 @@
 #include "counting/tree_queue.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// One (p,q), and nothing else.
 class OneSize {
@@ -223,5 +222,4 @@ class AllSizes {
   u64 leaves_ = 0;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -31,7 +31,6 @@
 #include "lanes/device_failure.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 // kernels/cuda/pivots.py describes these structs again, for the driver, which writes and reads
 // them; a program where the two differ does not compile.
@@ -426,5 +425,4 @@ class PivotWaves {
   u64 work_ = 0;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -10,7 +10,6 @@
 #include "counting/pivot_waves.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 constexpr u32 kPivotThreads = 128;
 
@@ -35,5 +34,4 @@ extern "C" __global__ void close_pivots(const PivotLaunch* run, u32 from) {
   counters.next_task[from] = counters.n_tasks[from] = counters.node_words[from] = 0;
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

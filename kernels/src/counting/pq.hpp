@@ -34,7 +34,6 @@
 #include "lanes/workers.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// C(·, q) for each way of adding it up.
 struct ChooseTable {
@@ -431,5 +430,4 @@ class alignas(kLineBytes) Levels {
   RandomWays ways_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -12,7 +12,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 using TreeParcel = std::vector<u32>;
 
@@ -78,5 +77,4 @@ class TreeGiver {
   TreeParcel parcel_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -18,7 +18,6 @@
 #include "counting/trees.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 constexpr u32 kTreeThreads = 256;
 
@@ -90,5 +89,4 @@ extern "C" __global__ void __launch_bounds__(kTreeThreads) count_trees(const Tre
   cells.flush(threadIdx.x, blockDim.x);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

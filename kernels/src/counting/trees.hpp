@@ -23,7 +23,6 @@
 #include "lanes/lanes.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 constexpr u32 kTreeWords = 36, kTreeMasks = 4;  // words of a tree; where its masks begin
 constexpr u32 kMostOptional = 64;               // that cells may have room for
@@ -204,5 +203,4 @@ class TreeSearch {
   LaneStack stack_[Leaves::kOfVertices ? 9 : 5];
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -15,7 +15,6 @@
 #include "lanes/single_words.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// What a part of a search came to, and with one optional vertex of a side prescribed.
 struct VertexShare {
@@ -92,5 +91,4 @@ class VertexSum {
   BinomialTable choose_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -18,7 +18,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 struct OpenNode {
   u32 root = 0, n = 0, n_rows = 0;  // columns of its biclique, and rows: also those that no candidate has
@@ -206,5 +205,4 @@ class NodeOpener {
   std::vector<u32> counts_, places_, touched_, row_places_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -36,7 +36,6 @@
 #include <utility>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 constexpr u32 kBatches = 16;
 constexpr u32 kTimesMoreNodes = 4;                   // a round
@@ -473,5 +472,4 @@ class SampledSearch {
   Sums shared_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -33,7 +33,6 @@ struct CellCounts {
   std::vector<u64> found, ids;
 };
 
-inline namespace BICLIQ_ISA {
 
 class SizeSink {
  public:
@@ -78,5 +77,4 @@ class SizeSink {
   const Steps &rows_, &columns_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

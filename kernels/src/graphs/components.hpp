@@ -9,8 +9,7 @@
 // algorithms for the disjoint-set data structure, 2010 (linking by index).
 #pragma once
 
-#include "graphs/passes.hpp"
-#include "lanes/types.hpp"
+#include "graphs/csr.hpp"
 
 #include <cstdint>
 #include <numeric>
@@ -18,7 +17,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 class Forest {
  public:
@@ -43,13 +41,13 @@ class Forest {
 /// The first vertex of each vertex's component; right vertices follow the left ones, and there are
 /// less than 2^32 of both. `check` is called now and then, and may end it by an exception.
 template <class Check>
-std::vector<u32> first_of_component(const std::int64_t* start, const std::int32_t* row, u32 n_left, u32 n_right, const Check& check) {
-  const u32 n = n_left + n_right;
+std::vector<u32> first_of_component(const Rows& rows, u32 n_right, const Check& check) {
+  const u32 n_left = static_cast<u32>(rows.n), n = n_left + n_right;
   Forest forest(n);
   each_vertex(n_left, check, [&](u32 u) {
     u32 top = forest.top(u);
-    for (std::int64_t e = start[u]; e < start[u + std::size_t{1}]; ++e) {
-      const u32 other = forest.top(n_left + static_cast<u32>(row[e]));
+    for (std::int32_t v : rows[static_cast<std::int32_t>(u)]) {
+      const u32 other = forest.top(n_left + static_cast<u32>(v));
       if (other != top) top = forest.join(top, other);
     }
   });
@@ -58,5 +56,4 @@ std::vector<u32> first_of_component(const std::int64_t* start, const std::int32_
   return found;
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

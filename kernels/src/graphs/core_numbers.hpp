@@ -8,22 +8,11 @@
 // and edges.
 #pragma once
 
-#include "graphs/passes.hpp"
-#include "lanes/types.hpp"
+#include "graphs/csr.hpp"
 
-#include <algorithm>
 #include <numeric>
-#include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
-
-struct Adjacency {
-  const i64* indptr;
-  const i32* indices;
-  u32 n;
-  u32 degree(u32 v) const { return static_cast<u32>(indptr[v + 1] - indptr[v]); }
-};
 
 /// The graph in degeneracy order: a vertex is its place in that order, so core numbers never fall.
 struct Cores {
@@ -50,21 +39,21 @@ struct Cores {
 
 /// `check` is called now and then, and may end it by an exception.
 template <class Check>
-Cores find_cores(const Adjacency& graph, const Check& check) {
+Cores find_cores(const Rows& graph, const Check& check) {
+  const auto n = static_cast<u32>(graph.n);
   Cores cores;
-  std::vector<u32> degree(graph.n), place(graph.n);
-  cores.id.resize(graph.n);
-  u32 largest = 0;
-  for (u32 v = 0; v < graph.n; ++v) largest = std::max(largest, degree[v] = graph.degree(v));
+  std::vector<u32> degree = degrees(graph), place(n);
+  cores.id.resize(n);
+  const u32 largest = n ? *std::max_element(degree.begin(), degree.end()) : 0;
   std::vector<u32> bucket(usize{largest} + 2, 0);  // where the vertices of each degree begin
-  for (u32 v = 0; v < graph.n; ++v) ++bucket[degree[v] + 1];
+  for (u32 v = 0; v < n; ++v) ++bucket[degree[v] + 1];
   std::partial_sum(bucket.begin(), bucket.end(), bucket.begin());
   std::vector<u32> next(bucket);
-  for (u32 v = 0; v < graph.n; ++v) cores.id[place[v] = next[degree[v]]++] = v;
-  each_vertex(graph.n, check, [&](u32 i) {
+  for (u32 v = 0; v < n; ++v) cores.id[place[v] = next[degree[v]]++] = v;
+  each_vertex(n, check, [&](u32 i) {
     const u32 v = cores.id[i];
-    for (i64 e = graph.indptr[v]; e < graph.indptr[v + 1]; ++e) {
-      const u32 w = static_cast<u32>(graph.indices[e]);
+    for (const i32 other_end : graph[static_cast<i32>(v)]) {
+      const u32 w = static_cast<u32>(other_end);
       if (degree[w] <= degree[v]) continue;
       const u32 to = bucket[degree[w]]++, other = cores.id[to];
       std::swap(cores.id[to], cores.id[place[w]]);
@@ -73,15 +62,15 @@ Cores find_cores(const Adjacency& graph, const Check& check) {
       --degree[w];
     }
   });
-  cores.number.resize(graph.n);
-  cores.start.assign(usize{graph.n} + 1, 0);
-  for (u32 i = 0; i < graph.n; ++i) cores.number[i] = degree[cores.id[i]];
-  if (graph.n) cores.degeneracy = cores.number.back();
-  cores.later.reserve(static_cast<usize>(graph.indptr[graph.n] / 2));
-  each_vertex(graph.n, check, [&](u32 i) {
+  cores.number.resize(n);
+  cores.start.assign(usize{n} + 1, 0);
+  for (u32 i = 0; i < n; ++i) cores.number[i] = degree[cores.id[i]];
+  if (n) cores.degeneracy = cores.number.back();
+  cores.later.reserve(graph.n_edges() / 2);
+  each_vertex(n, check, [&](u32 i) {
     const u32 v = cores.id[i];
-    for (i64 e = graph.indptr[v]; e < graph.indptr[v + 1]; ++e)
-      if (const u32 p = place[static_cast<u32>(graph.indices[e])]; p > i) cores.later.push_back(p);
+    for (const i32 w : graph[static_cast<i32>(v)])
+      if (const u32 p = place[static_cast<u32>(w)]; p > i) cores.later.push_back(p);
     cores.start[i + 1] = cores.later.size();
   });
   return cores;
@@ -143,5 +132,4 @@ class Neighbourhood {
   std::vector<u32> local_;  // the number of a place in the list at hand
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -6,8 +6,7 @@
 // Preparation is two counting passes (scatter.hpp): O(edges + vertices) time, 8 bytes an edge.
 #pragma once
 
-#include "graphs/passes.hpp"
-#include "graphs/scatter.hpp"
+#include "graphs/csr.hpp"
 
 #include <cstdint>
 #include <utility>
@@ -30,17 +29,6 @@ struct Graph {
   }
 };
 
-/// Vertices in ascending order of degree, ties by number (a counting sort).
-inline std::vector<std::uint32_t> ascending_degree(const std::vector<std::uint32_t>& degree) {
-  std::uint32_t largest = 0;
-  for (std::uint32_t d : degree) largest = d > largest ? d : largest;
-  std::vector<std::uint32_t> place(static_cast<std::size_t>(largest) + 2, 0), order(degree.size());
-  for (std::uint32_t d : degree) ++place[d + 1];
-  for (std::size_t d = 1; d < place.size(); ++d) place[d] += place[d - 1];
-  for (std::uint32_t v = 0; v < degree.size(); ++v) order[place[degree[v]]++] = v;
-  return order;
-}
-
 /// Turns the CSR matrix of the left side (rows sorted, unique) into the searched form.
 /// `columns_are_left` says which side is enumerated; `order` are its vertices in search order, all
 /// of them; none: by ascending degree. `check` is called now and then, and may end it by an
@@ -51,13 +39,10 @@ Graph prepare(const std::int64_t* indptr, const std::int32_t* indices, std::uint
   Graph g;
   g.n_rows = columns_are_left ? n_right : n_left;
   g.n_columns = columns_are_left ? n_left : n_right;
-  const std::size_t n_edges = static_cast<std::size_t>(indptr[n_left]);
+  const Rows left{indptr, indices, n_left};
+  const std::size_t n_edges = left.n_edges();
 
-  std::vector<std::uint32_t> degree(g.n_columns, 0);
-  if (columns_are_left)
-    each_vertex(n_left, check, [&](std::uint32_t v) { degree[v] = static_cast<std::uint32_t>(indptr[v + 1] - indptr[v]); });
-  else
-    each_edge(n_edges, check, [&](std::uint64_t e) { ++degree[static_cast<std::uint32_t>(indices[e])]; });
+  std::vector<std::uint32_t> degree = columns_are_left ? degrees(left) : other_degrees(left, n_right, check);
 
   g.vertex_of_column = order.empty() ? ascending_degree(degree) : std::move(order);
   std::vector<std::uint32_t> column_of(g.n_columns);
@@ -82,23 +67,18 @@ Graph prepare(const std::int64_t* indptr, const std::int32_t* indices, std::uint
     });
   }
 
-  g.row_start.assign(std::size_t{g.n_rows} + 1, 0);
-  each_edge(n_edges, check, [&](std::uint64_t e) { ++g.row_start[std::size_t{g.column_rows[e]} + 1]; });
-  each_vertex(g.n_rows, check, [&](std::uint32_t r) { g.row_start[r + 1] += g.row_start[r]; });
-  g.row_columns.resize(n_edges);
+  degree = columns_are_left ? other_degrees(left, n_right, check) : degrees(left);
   g.row_signature.assign(g.n_rows, 0);
-  std::vector<std::uint64_t> at(g.row_start.begin(), g.row_start.end() - 1);
-  {
-    Scatter scatter(at.data(), at.size(), g.row_columns.data(), n_edges);
+  auto rows = gathered<u64, u32>(g.n_rows, [&](std::size_t r) { return degree[r]; }, [&](const auto& tell) {
     each_vertex(g.n_columns, check, [&](std::uint32_t c) {
       const std::uint64_t bit = std::uint64_t{1} << (c * 0x9e3779b97f4a7c15ull >> 58);
       for (std::uint64_t e = g.column_start[c]; e < g.column_start[c + 1]; ++e) {
-        const std::uint32_t r = g.column_rows[e];
-        scatter.add(r, c);
-        g.row_signature[r] |= bit;
+        tell(g.column_rows[e], c);
+        g.row_signature[g.column_rows[e]] |= bit;
       }
     });
-  }
+  });
+  g.row_start = std::move(rows.start), g.row_columns = std::move(rows.row);
   return g;
 }
 

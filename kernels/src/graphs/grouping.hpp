@@ -13,32 +13,18 @@
 // budget.
 #pragma once
 
-#include "graphs/passes.hpp"
-#include "lanes/types.hpp"
-
-#include <algorithm>
-#include <cstdint>
-#include <numeric>
-#include <vector>
+#include "graphs/csr.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
-
-struct RootRows {
-  const std::int64_t* start;
-  const std::int32_t* row;
-  u32 n_roots, n_rows;
-};
 
 class Grouping {
  public:
   /// `check` is called now and then, and may end it by an exception.
   template <class Check>
-  Grouping(const RootRows& roots, const std::int64_t* row_bytes, const std::int64_t* cost, const Check& check)
-      : roots_(roots), row_bytes_(row_bytes), cost_(cost), bytes_(roots.n_roots, 0), shared_(roots.n_roots),
-        level_(roots.n_roots), grown_(roots.n_roots, -1), holds_(roots.n_rows, -1), done_(roots.n_roots, 0) {
-    transpose(check);
-    each_vertex(roots.n_roots, check, [&](u32 r) {
+  Grouping(const Rows& roots, std::size_t n_rows, const std::int64_t* row_bytes, const std::int64_t* cost, const Check& check)
+      : roots_(roots), roots_of_(transposed(roots, n_rows, check)), row_bytes_(row_bytes), cost_(cost), bytes_(roots.n, 0),
+        shared_(roots.n), level_(roots.n), grown_(roots.n, -1), holds_(n_rows, -1), done_(roots.n, 0) {
+    each_vertex(static_cast<u32>(roots.n), check, [&](u32 r) {
       for (auto e = roots.start[r]; e < roots.start[r + 1]; ++e) bytes_[r] += static_cast<u64>(row_bytes[roots.row[e]]);
       if (roots.start[r] < roots.start[r + 1]) seeds_.push_back(r), left_ += cost[r];
     });
@@ -72,19 +58,6 @@ class Grouping {
  private:
   static constexpr u32 kLevels = 64;
 
-  template <class Check>
-  void transpose(const Check& check) {
-    root_start_.assign(static_cast<std::size_t>(roots_.n_rows) + 1, 0);
-    const auto n_edges = roots_.start[roots_.n_roots];
-    each_edge(static_cast<u64>(n_edges), check, [&](u64 e) { ++root_start_[static_cast<usize>(roots_.row[e]) + 1]; });
-    std::partial_sum(root_start_.begin(), root_start_.end(), root_start_.begin());
-    root_of_.resize(n_edges);
-    auto at = root_start_;
-    each_vertex(roots_.n_roots, check, [&](u32 r) {
-      for (auto e = roots_.start[r]; e < roots_.start[r + 1]; ++e) root_of_[at[roots_.row[e]]++] = r;
-    });
-  }
-
   /// The root of which most is there; where nothing is shared, the one with the largest rows.
   u32 next() {
     for (u32 level = kLevels + 1; level-- > 0;)
@@ -103,8 +76,8 @@ class Grouping {
       const auto row = roots_.row[e];
       if (holds_[row] == p) continue;
       holds_[row] = p;
-      for (u64 i = root_start_[row]; i < root_start_[row + 1]; ++i)
-        if (!done_[root_of_[i]]) share(root_of_[i], static_cast<u64>(row_bytes_[row]), p);
+      for (const std::int32_t other : roots_of_.view()[row])
+        if (!done_[static_cast<u32>(other)]) share(static_cast<u32>(other), static_cast<u64>(row_bytes_[row]), p);
     }
   }
 
@@ -118,10 +91,11 @@ class Grouping {
     stacks_[level].push_back(root);
   }
 
-  RootRows roots_;
+  const Rows roots_;
+  const OwnRows roots_of_;  // of each row
   const std::int64_t *row_bytes_, *cost_;
-  std::vector<u64> bytes_, shared_, root_start_;
-  std::vector<u32> level_, root_of_, seeds_;
+  std::vector<u64> bytes_, shared_;
+  std::vector<u32> level_, seeds_;
   std::vector<std::int32_t> grown_, holds_;  // the partition for which a root's share counts, and which holds a row last
   std::vector<unsigned char> done_;
   std::vector<u32> stacks_[kLevels + 1];
@@ -138,10 +112,10 @@ struct RootCuts {
 /// single root may exceed it, and then takes along what adds nothing to it. A row counts once a
 /// partition: `holds` says which one held it last. Memory: 4 bytes a row beside the input.
 template <class Check>
-RootCuts cut_roots(const RootRows& roots, const std::int64_t* row_bytes, const std::int32_t* sequence, std::size_t n_sequence,
+RootCuts cut_roots(const Rows& roots, std::size_t n_rows, const std::int64_t* row_bytes, const std::int32_t* sequence, std::size_t n_sequence,
                    const std::int64_t* cuts, std::size_t n_cuts, std::int64_t budget, const Check& check) {
   RootCuts found;
-  std::vector<std::int32_t> holds(roots.n_rows, -1);
+  std::vector<std::int32_t> holds(n_rows, -1);
   std::int64_t room = 0, size = 0;
   std::size_t next_cut = 0;
   pass(n_sequence, 1 << 10, check, [&](u64 i) {
@@ -174,5 +148,4 @@ RootCuts cut_roots(const RootRows& roots, const std::int64_t* row_bytes, const s
   return found;
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -19,7 +19,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 class PathSample {
  public:
@@ -136,5 +135,4 @@ class PathSample {
   std::vector<Ids> lists_;              // the first is nobody's
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -9,22 +9,19 @@
 // each once.
 #pragma once
 
-#include "graphs/passes.hpp"
+#include "graphs/csr.hpp"
 #include "lanes/workers.hpp"
 
 #include <algorithm>
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 class Projection {
  public:
   /// `of_right`: the vertices of the right side are to be the vertices of the result.
-  Projection(const i64* indptr, const i32* indices, u32 n_left, u32 n_right, bool of_right, u32 min_shared, u32 threads)
-      : indptr_(indptr), indices_(indices), n_(of_right ? n_right : n_left), n_other_(of_right ? n_left : n_right),
-        min_shared_(min_shared) {
-    workers_.begin([this, of_right, threads] { run(of_right, threads); });
+  Projection(const Rows& left, u32 n_right, bool of_right, u32 min_shared, u32 threads) : rows_(left), min_shared_(min_shared) {
+    workers_.begin([this, n_right, of_right, threads] { run(n_right, of_right, threads); });
   }
   ~Projection() { workers_.end(); }
   Projection(const Projection&) = delete;
@@ -46,48 +43,29 @@ class Projection {
   };
   struct Nothing {};  // what workers give each other: chunks are short enough
 
-  void run(bool of_right, u32 threads) {
-    if (of_right) transpose_rows();
-    transpose();
+  void run(u32 n_right, bool of_right, u32 threads) {
+    const auto check = [this] { workers_.check(); };
+    usize n_other = n_right;
+    if (of_right) {
+      n_other = rows_.n;
+      own_ = transposed(rows_, n_right, check);
+      rows_ = own_.view();
+    }
+    n_ = static_cast<u32>(rows_.n);
+    const auto each = [&](const auto& tell) {
+      each_vertex(n_, check, [&](u32 u) {
+        if (!takes_part(u)) return;
+        for (i32 w : rows_[static_cast<i32>(u)]) tell(static_cast<u32>(w), u);
+      });
+    };
+    std::vector<u32> degree(n_other, 0);
+    each([&](u32 w, u32) { ++degree[w]; });
+    members_ = gathered<i64, u32>(n_other, [&](usize w) { return degree[w]; }, each);
     later_.resize((usize{n_} + kChunk - 1) / kChunk);
     workers_.search(threads, later_.size(), [this](u32) { work(); });
     assemble();
   }
-  auto check() {
-    return [this] { workers_.check(); };
-  }
-  bool takes_part(u32 u) const { return indptr_[u + 1] - indptr_[u] >= min_shared_; }
-
-  /// Puts the rows of the right side where those of the left are.
-  void transpose_rows() {
-    const i64 n_edges = indptr_[n_other_];
-    own_indptr_.assign(usize{n_} + 1, 0);
-    each_edge(static_cast<u64>(n_edges), check(), [&](u64 e) { ++own_indptr_[static_cast<usize>(indices_[e]) + 1]; });
-    for (usize w = 0; w < n_; ++w) own_indptr_[w + 1] += own_indptr_[w];
-    own_indices_.resize(static_cast<usize>(n_edges));
-    std::vector<i64> next(own_indptr_.begin(), own_indptr_.end() - 1);
-    each_vertex(n_other_, check(), [&](u32 u) {
-      for (i64 e = indptr_[u]; e < indptr_[u + 1]; ++e)
-        own_indices_[static_cast<usize>(next[static_cast<usize>(indices_[e])]++)] = static_cast<i32>(u);
-    });
-    indptr_ = own_indptr_.data();
-    indices_ = own_indices_.data();
-  }
-  /// Lists the members of each vertex of the other side.
-  void transpose() {
-    start_.assign(usize{n_other_} + 1, 0);
-    each_vertex(n_, check(), [&](u32 u) {
-      if (takes_part(u))
-        for (i64 e = indptr_[u]; e < indptr_[u + 1]; ++e) ++start_[static_cast<usize>(indices_[e]) + 1];
-    });
-    for (usize w = 0; w < n_other_; ++w) start_[w + 1] += start_[w];
-    members_.resize(start_[n_other_]);
-    std::vector<u64> next(start_.begin(), start_.end() - 1);
-    each_vertex(n_, check(), [&](u32 u) {
-      if (takes_part(u))
-        for (i64 e = indptr_[u]; e < indptr_[u + 1]; ++e) members_[next[static_cast<usize>(indices_[e])]++] = u;
-    });
-  }
+  bool takes_part(u32 u) const { return rows_.degree(u) >= min_shared_; }
 
   void work() {
     std::vector<u32> shared(n_, 0), touched;
@@ -102,9 +80,8 @@ class Projection {
     }
   }
   void count_from(u32 u, std::vector<u32>& shared, std::vector<u32>& touched) const {
-    for (i64 e = indptr_[u]; e < indptr_[u + 1]; ++e) {
-      const usize w = static_cast<usize>(indices_[e]);
-      const u32 *first = members_.data() + start_[w], *last = members_.data() + start_[w + 1];
+    for (i32 w : rows_[static_cast<i32>(u)]) {
+      const u32 *first = members_.row.data() + members_.start[w], *last = members_.row.data() + members_.start[w + 1];
       for (const u32* v = std::upper_bound(first, last, u); v != last; ++v)
         if (shared[*v]++ == 0) touched.push_back(*v);
     }
@@ -149,17 +126,13 @@ class Projection {
     }
   }
 
-  const i64* indptr_;
-  const i32* indices_;
-  const u32 n_, n_other_;
-  const i64 min_shared_;
-  std::vector<i64> own_indptr_;
-  std::vector<i32> own_indices_;
-  std::vector<u64> start_;
-  std::vector<u32> members_;  // of the other side's vertices, ascending
+  Rows rows_;
+  u32 n_ = 0;
+  const u32 min_shared_;
+  OwnRows own_;              // the rows of the right side
+  Csr<i64, u32> members_;    // of the other side's vertices: those that take part
   std::vector<Later> later_;
   Workers<Nothing> workers_;  // last: its threads use all that is above
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -1,118 +1,13 @@
-// rows.hpp: the edges of a graph as ascending rows of one side: looked up, changed, and transposed.
+// rows.hpp: edges as ascending rows: made, checked, looked up, and changed.
 //
-// What it does: says where edges stand in the rows; makes the rows after some edges came and others
-// went; and the rows of the other side, all or those of some vertices. Input: ascending rows
-// without repetition. Cost: a bisection an edge that is looked up; else one pass over the edges,
-// which copies whole stretches between two changes.
+// What it does: says where rows begin and where they are faulty, where edges stand in them, and
+// makes the rows after some edges came and others went. Cost: a bisection an edge that is looked
+// up; else one pass over the edges, which copies whole stretches between two changes.
 #pragma once
 
-#include "graphs/passes.hpp"
-#include "graphs/scatter.hpp"
-#include "lanes/types.hpp"
-
-#include <algorithm>
-#include <cstdint>
-#include <vector>
+#include "graphs/csr.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
-
-using Ids = std::vector<std::int32_t>;
-
-/// A sorted list of vertices that somebody else keeps.
-struct Span {
-  const std::int32_t *first, *last;
-  const std::int32_t* begin() const { return first; }
-  const std::int32_t* end() const { return last; }
-  std::size_t size() const { return static_cast<std::size_t>(last - first); }
-  bool has(std::int32_t v) const { return std::binary_search(first, last, v); }
-};
-
-inline Span span_of(const Ids& ids) { return {ids.data(), ids.data() + ids.size()}; }
-
-/// Rows of n vertices that somebody else keeps.
-struct Rows {
-  const std::int64_t* start;
-  const std::int32_t* row;
-  std::size_t n;
-  Span operator[](std::int32_t v) const { return {row + start[v], row + start[v + 1]}; }
-  std::size_t size() const { return n; }
-  std::size_t n_edges() const { return static_cast<std::size_t>(start[n]); }
-  /// Asks memory for where a row begins, and for its first entries.
-  void fetch_start(std::int32_t v) const { __builtin_prefetch(start + v); }
-  void fetch(std::int32_t v) const { __builtin_prefetch(row + start[v]); }
-};
-
-/// Rows nearly all of which are empty: a bit of each says so, since where rows begin takes 64 times
-/// the memory, and is seldom in the cache.
-class FewRows {
- public:
-  explicit FewRows(const Rows& rows) : rows_(rows), filled_(rows.size() / 64 + 1, 0) {
-    for (std::size_t v = 0; v < rows.size(); ++v)
-      if (rows.start[v] != rows.start[v + 1]) filled_[v / 64] |= std::uint64_t{1} << v % 64;
-  }
-  Span operator[](std::int32_t v) const {
-    const auto at = static_cast<std::size_t>(v);
-    return filled_[at / 64] >> at % 64 & 1 ? rows_[v] : Span{nullptr, nullptr};
-  }
-  std::size_t size() const { return rows_.size(); }
-  std::size_t n_edges() const { return rows_.n_edges(); }
-  /// The number of an entry of a row among all.
-  std::size_t number(const std::int32_t& entry) const { return static_cast<std::size_t>(&entry - rows_.row); }
-
- private:
-  const Rows rows_;
-  std::vector<std::uint64_t> filled_;
-};
-
-/// Rows that are kept here.
-struct OwnRows {
-  std::vector<std::int64_t> start;
-  Ids row;
-  Rows view() const { return {start.data(), row.data(), start.size() - 1}; }
-};
-
-/// Rows of the n vertices of the other side; `wanted(x)` says whose are made, all others are empty.
-template <class Wanted, class Check>
-OwnRows transposed(const Rows& rows, std::size_t n, const Wanted& wanted, const Check& check) {
-  OwnRows other{std::vector<std::int64_t>(n + 1, 0), {}};
-  each_piece(rows.n_edges(), check, [&](std::size_t first, std::size_t last) {
-    for (const std::int32_t* x = rows.row + first; x != rows.row + last; ++x)
-      if (wanted(*x)) ++other.start[static_cast<std::size_t>(*x) + 1];
-  });
-  for (std::size_t x = 0; x < n; ++x) other.start[x + 1] += other.start[x];
-  other.row.resize(static_cast<std::size_t>(other.start[n]));
-  std::vector<std::int64_t> at(other.start.begin(), other.start.end() - 1);
-  each_vertex(static_cast<std::uint32_t>(rows.size()), check, [&](std::uint32_t u) {
-    for (std::int32_t x : rows[static_cast<std::int32_t>(u)])
-      if (wanted(x)) other.row[static_cast<std::size_t>(at[static_cast<std::size_t>(x)]++)] = static_cast<std::int32_t>(u);
-  });
-  return other;
-}
-
-/// Rows of the n vertices of the other side, whose entries are the places of rows in an order. A
-/// row that is not in the order is left out; without one (null) they stay in theirs. `check` is
-/// called now and then, and may end it by an exception.
-template <class Check>
-OwnRows transposed_in_order(const Rows& rows, std::size_t n, const std::int32_t* order, std::size_t n_order, const Check& check) {
-  OwnRows other{std::vector<std::int64_t>(n + 1, 0), {}};
-  const auto each_entry = [&](const auto& visit) {
-    pass(n_order, 1 << 12, check, [&](std::uint64_t i) {
-      for (std::int32_t x : rows[order ? order[i] : static_cast<std::int32_t>(i)]) visit(static_cast<std::int32_t>(i), static_cast<std::uint32_t>(x));
-    });
-  };
-  each_entry([&](std::int32_t, std::uint32_t x) { ++other.start[std::size_t{x} + 1]; });
-  for (std::size_t x = 0; x < n; ++x) other.start[x + 1] += other.start[x];
-  other.row.resize(static_cast<std::size_t>(other.start[n]));
-  {
-    Scatter scatter(other.start.data(), n, other.row.data(), other.row.size());
-    each_entry([&](std::int32_t i, std::uint32_t x) { scatter.add(x, i); });
-  }
-  // A row begins where the one before it ends: starts were the places to write at, and moved on.
-  for (std::size_t x = n; x > 0; --x) other.start[x] = other.start[x - 1];
-  other.start[0] = 0;
-  return other;
-}
 
 /// Where each ascending row of n begins, and where the last one ends, of the rows of all entries;
 /// nothing where these do not ascend, or one is beyond.
@@ -238,5 +133,4 @@ WeightedRows changed_rows(const Rows& rows, const double* weight, const EdgeChan
   return to;
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -5,7 +5,6 @@
 #include <immintrin.h>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// A 32-bit word of every lane.
 struct Lanes {
@@ -142,5 +141,4 @@ inline Lanes column_masks(const u32* base, const u32* starts, u32 wanted) {
   return masks;
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

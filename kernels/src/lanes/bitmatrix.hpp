@@ -13,7 +13,6 @@
 #include "lanes/lanes.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 inline u32 words_for(u32 bits) { return (bits + 31) / 32; }
 
@@ -118,5 +117,4 @@ class BitWriter {
   u32 held_ = 0;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

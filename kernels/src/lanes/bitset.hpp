@@ -7,7 +7,6 @@
 #include "lanes/lanes.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 inline u32 first_bit(u64 x) { return static_cast<u32>(__builtin_ctzll(x)); }
 inline u32 last_bit(u64 x) { return 63 - static_cast<u32>(__builtin_clzll(x)); }
@@ -167,5 +166,4 @@ inline void each_member(const Bits<W>& a, F f) {
     }
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

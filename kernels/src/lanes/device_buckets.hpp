@@ -5,7 +5,6 @@
 #include "lanes/lanes.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// Turns the sizes of n buckets into where each begins; returns their sum. For one warp of the
 /// block.
@@ -24,5 +23,4 @@ inline u32 start_each(u32* sizes, u32 n) {
   return before;
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -6,7 +6,6 @@
 #include <cstring>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 inline u32 popcount(u32 x) { return static_cast<u32>(__builtin_popcount(x)); }
 inline u32 popcount64(u64 x) { return static_cast<u32>(__builtin_popcountll(x)); }
@@ -26,7 +25,6 @@ inline Flags flags(u32 bits) { return {bits}; }
 /// True in the first n lanes (all of them where n is 32 or more).
 inline Flags first_lanes(u32 n) { return {n >= kLanes ? ~0u : (1u << n) - 1}; }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VPOPCNTDQ__) && defined(__AVX512VBMI2__)
@@ -36,7 +34,6 @@ inline Flags first_lanes(u32 n) { return {n >= kLanes ? ~0u : (1u << n) - 1}; }
 #endif
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// A word of several groups of lanes, whose registers a branch for each would have to tell apart.
 template <u32 K>
@@ -171,5 +168,4 @@ inline Lanes column_masks_apart(const u32* word, usize distance, u32 n) {
   return masks;
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

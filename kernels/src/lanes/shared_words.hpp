@@ -9,7 +9,6 @@
 #include "lanes/lanes.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 #if defined(__CUDACC_RTC__)
 
@@ -165,5 +164,4 @@ inline void clear_bit(u32* row, u32 i) { row[i / 32] &= ~(1u << i % 32); }
 
 #endif
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

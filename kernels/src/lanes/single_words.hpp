@@ -7,7 +7,6 @@
 #include "lanes/types.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 #if defined(__CUDACC_RTC__)
 
@@ -28,5 +27,4 @@ inline u64 replace_alone(u64* p, u64 expected, u64 x) {
 
 #endif
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -7,7 +7,6 @@
 #endif
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 typedef u32 Vec8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int Vec8i __attribute__((vector_size(32)));
@@ -351,5 +350,4 @@ inline Lanes column_masks(const u32* base, const u32* starts, u32 wanted) {
 }
 #endif
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

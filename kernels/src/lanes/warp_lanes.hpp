@@ -3,7 +3,6 @@
 #pragma once
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 __device__ inline u32 lane_id() { return threadIdx.x & 31; }
 __device__ inline u32 popcount(u32 x) { return __popc(x); }
@@ -263,5 +262,4 @@ __device__ inline Lanes column_masks_apart(const u32* word, usize distance, u32 
   return {transpose(lane_id() < n ? word[lane_id() * distance] : 0)};
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -11,11 +11,9 @@
 #include "lanes/types.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 constexpr u32 kOwnSizes = 4096;  // 16 KiB of a block's shared memory
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq
 
 /// `counts` has a place for each size that occurs.

@@ -30,7 +30,6 @@ struct StoredObjectives {
   double unit = 1;  // nats: what a whole number of surprise stands for
 };
 
-inline namespace BICLIQ_ISA {
 
 /// What the lists of a column add up to.
 class TermsOfLists {
@@ -109,5 +108,4 @@ class BatchValues {
   static u64 size(const i32* sizes, std::size_t i) { return static_cast<u64>(sizes[i]); }
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

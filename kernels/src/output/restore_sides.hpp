@@ -27,7 +27,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// Adjacency lists of a side, and bit sets of the long ones.
 class SideRows {
@@ -128,7 +127,7 @@ class SideRestorer {
   template <class Check>
   SideRestorer(const Rows& left, u32 n_right, const Check& check)
       : left_({{left.start, left.start + left.n + 1}, {left.row, left.row + left.n_edges()}}, n_right),
-        right_(transposed_in_order(left, n_right, nullptr, left.n, check), static_cast<u32>(left.n)) {}
+        right_(transposed(left, n_right, check), static_cast<u32>(left.n)) {}
 
   /// Memory to work in, one of each thread.
   struct Room {
@@ -154,5 +153,4 @@ class SideRestorer {
   const SideRows left_, right_;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

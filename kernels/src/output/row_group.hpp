@@ -78,7 +78,6 @@ struct GroupRows {
   std::vector<ListColumn> sides;  // left and right, where they are at hand: surprise takes both
 };
 
-inline namespace BICLIQ_ISA {
 
 struct RowGroup {
   std::size_t n_rows = 0;
@@ -380,5 +379,4 @@ class RowGroupEncoder {
   }
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

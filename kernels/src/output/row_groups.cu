@@ -23,7 +23,6 @@
 #include "output/page_header.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 using Byte = unsigned char;
 
@@ -178,7 +177,6 @@ inline void put_stored(const Byte* bytes, u32 n, Byte* frame) {
   }
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq
 
 /// Row group g, of the grid's row g, has the values from bounds[g] on.

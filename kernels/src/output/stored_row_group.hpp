@@ -88,7 +88,6 @@ class ThriftReader {
   const char *at_, *end_;
 };
 
-inline namespace BICLIQ_ISA {
 
 /// Reads columns of one row group, page after page.
 class StoredRowGroup {
@@ -272,5 +271,4 @@ class StoredRowGroup {
   u32 n_entries_ = 0;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

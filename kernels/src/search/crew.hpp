@@ -15,7 +15,6 @@
 
 namespace bicliq {
 
-inline namespace BICLIQ_ISA {
 
 /// A block of memory of its own, for a subtree that is handed over.
 struct Parcel : Pieces {
@@ -46,5 +45,4 @@ class Crew : public Workers<GivenNode> {
   void overflow() const {}
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

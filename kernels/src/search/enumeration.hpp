@@ -15,7 +15,6 @@
 #include <numeric>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 struct RowGroup;  // output/row_group.hpp
 
@@ -237,5 +236,4 @@ class Enumeration {
   Crew crew_;  // last: its threads use all that is above
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -15,7 +15,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// Of each of up to 32 different ids, how many are smaller: its place when they are sorted.
 template <class F>
@@ -95,5 +94,4 @@ class LeafOrder {
   std::vector<u64> order_;       // what is sorted: ids, each above a place
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

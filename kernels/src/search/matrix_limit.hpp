@@ -7,7 +7,6 @@
 #include <string>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// Refuses the matrix of a root before any memory is taken for it.
 inline void check_matrix(u32 root, u32 n_rows, u32 n_excluded, u32 n_candidates) {
@@ -18,5 +17,4 @@ inline void check_matrix(u32 root, u32 n_rows, u32 n_excluded, u32 n_candidates)
                       " GiB, and 16 are the most; search from the other side, or reduce the graph");
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -36,7 +36,6 @@
 #include "search/wide_nodes.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// The search of one worker; search_state.hpp says what its parts are.
 template <class Sink, class Workers, class Memory>
@@ -163,5 +162,4 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Workers, Memory
   bool give() { return Base::give_wide() || (kTallNodes && Base::give_tall()) || Base::give_narrow(); }
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

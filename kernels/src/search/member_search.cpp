@@ -2,9 +2,7 @@
 #include "search/worker_search.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 template void Enumeration::search(MemberSink& sink);
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -12,7 +12,6 @@
 #include "search/search_state.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 template <class Self, class Sink, class Workers, class Memory>
 class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
@@ -489,5 +488,4 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
   }
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -17,7 +17,6 @@
 #include "lanes/lanes.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 class NodeBounds {
  public:
@@ -84,5 +83,4 @@ class NodeBounds {
   }
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

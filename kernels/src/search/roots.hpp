@@ -23,7 +23,6 @@
 #include <vector>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 template <class Sink>
 class Roots {
@@ -307,5 +306,4 @@ class Roots {
   }
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -20,7 +20,6 @@
 #include "lanes/pieces.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// Does a sink say which nodes are hopeless?
 template <class... T>
@@ -177,5 +176,4 @@ class SearchState {
   }
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -23,7 +23,6 @@
 
 namespace bicliq {
 
-inline namespace BICLIQ_ISA {
 
 /// Counts found bicliques, tells the others now and then, and stops the crew past the limit.
 class Tally {
@@ -322,5 +321,4 @@ class MemberSink {
   u64 subtree_hashes_[kLanes] = {}, leaf_hashes_[kLanes] = {};
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -12,7 +12,6 @@
 #include "lanes/bitmatrix.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 struct MatrixPlan {
   u32 n_rows, n_excluded, n_candidates;
@@ -95,5 +94,4 @@ BICLIQ_CALL inline void write_projection(const BitMatrix& m, MatrixLists s, cons
   });
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

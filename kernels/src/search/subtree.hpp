@@ -8,7 +8,6 @@
 #include "lanes/bitmatrix.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// R of a node: how many columns, the sum of their hashes and, where bicliques are written, their
 /// numbers.
@@ -39,5 +38,4 @@ struct Subtree {
   BitMatrix matrix;
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -14,7 +14,6 @@
 #include "search/narrow_nodes.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 template <class Self, class Sink, class Workers, class Memory>
 class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
@@ -450,5 +449,4 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   }
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -16,7 +16,6 @@
 #include "lanes/types.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 #if defined(__CUDACC_RTC__)
 #ifndef BICLIQ_MOST_GIVEN
@@ -50,5 +49,4 @@ constexpr u32 kRowsAColumnWord = 1;
 constexpr u32 kFilters = 8;
 #endif
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -14,7 +14,6 @@
 #include "search/tall_nodes.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 template <class Self, class Sink, class Workers, class Memory>
 class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
@@ -591,5 +590,4 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
   }
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

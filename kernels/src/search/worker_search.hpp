@@ -10,7 +10,6 @@
 #include "search/roots.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 template <class Sink>
 void Enumeration::search(Sink& sink) {
@@ -39,5 +38,4 @@ void Enumeration::search(Sink& sink) {
   workspace_ += memory.bytes() + roots.workspace_bytes();
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -20,7 +20,6 @@
 #include "search/device/device_run.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 // ---- bicliques of one row -----------------------------------------------------------------------
 
@@ -505,5 +504,4 @@ extern "C" __global__ void __launch_bounds__(kLightThreads, 16) build_light_root
   build(run, run->roots + run->n_heavy, run->n_light, &run->counters->next_light, first_block);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

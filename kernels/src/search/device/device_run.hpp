@@ -11,7 +11,6 @@
 #include "lanes/hash.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 constexpr u32 kHeavyThreads = 1024, kLightThreads = 64;  // of a block that builds roots
 constexpr u32 kScratchWordsAColumn = 4;                  // of such a block, and a word for each row of the largest root
@@ -121,5 +120,4 @@ inline void add_task(const Run& g, const Task& task) {
     g.fail(Failure::kTasksFull);
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -6,7 +6,6 @@
 #include "search/node_bounds.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// Counts bicliques, adds the count to that of all warps now and then, and stops all past the
 /// limit.
@@ -294,5 +293,4 @@ class WarpMembers {
   }
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

@@ -4,7 +4,6 @@
 #include "search/device/device_run.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// The memory of a warp: a stack of fixed size (`Workspace` on a CPU).
 class WarpWorkspace {
@@ -142,5 +141,4 @@ class WarpPool {
   }
 };
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

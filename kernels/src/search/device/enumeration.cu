@@ -32,7 +32,6 @@
 #include "search/device/device_sinks.hpp"
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 // ---- the search ---------------------------------------------------------------------------------
 
@@ -325,5 +324,4 @@ extern "C" __global__ void sort_long_lists(const Run*, const i32* offsets, const
   }
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq
