@@ -124,7 +124,7 @@ def test_groups_count_from_the_edges_that_are_asked_for(tmp_path, webhook):
     sizes = open_run(record.store).table()
     large = sum(p * q >= 40 for p, q in zip(*(sizes[n].to_pylist() for n in ("n_left", "n_right")), strict=True))
     for asked in (large, large + 1):
-        run(EDGES, settings(tmp_path, webhook, webhook_groups=asked, webhook_edges=40))
+        run(EDGES, settings(tmp_path / str(asked), webhook, webhook_groups=asked, webhook_edges=40))
     (told,) = webhook.told
     assert f"{large:,} bicliques of at least 40 edges" in told["reasons"][1]
     assert all(group["n_left"] * group["n_right"] >= 40 for group in told["groups"])
