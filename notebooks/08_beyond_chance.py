@@ -30,7 +30,7 @@ random = np.random.default_rng(1)
 
 
 def purchases(n: int, rings: int) -> pd.DataFrame:
-    """Busy and quiet customers, popular and rare items, and rings of six accounts on seven items."""
+    """Busy and quiet customers, popular and rare items, and rings of 6 accounts on 7 items."""
     customers, items = n // 15, n // 100
     activity, popularity = random.lognormal(0, 1, customers), 1 / np.arange(1, items + 1) ** 0.9
     pairs = {
@@ -44,7 +44,7 @@ def purchases(n: int, rings: int) -> pd.DataFrame:
         for _ in range(rings)
     ]
     rings_of = [ring.set_axis(list(pairs), axis=1) for ring in planted]
-    return pd.concat([pd.DataFrame(pairs), *rings_of]).drop_duplicates()
+    return pd.concat([pd.DataFrame(pairs), *rings_of]).drop_duplicates(ignore_index=True)
 
 
 # %% [markdown]
