@@ -103,7 +103,7 @@ class SurpriseTerms:
         >>> from bicliq.kernels import stream_maximal_bicliques
         >>> terms = SurpriseTerms.of_degrees([1, 1], [1, 1])
         >>> with stream_maximal_bicliques([0, 1, 2], [0, 1], 2) as stream:
-        ...     [terms.of(batch).round(2).tolist() for batch in stream]  # ln 2 - 4 ln 2
+        ...     [terms.of(batch).round(3).tolist() for batch in stream]  # about ln 2 - 4 ln 2
         [[-2.08, -2.08]]
         """
         return _surprise(batch, self)
@@ -123,7 +123,7 @@ class SurpriseTerms:
         Examples
         --------
         >>> terms = SurpriseTerms.of_degrees([1, 1], [1, 1])
-        >>> [round(value, 2) for value in terms.of_group([0], [0])]
+        >>> [round(value, 3) for value in terms.of_group([0], [0])]
         [-2.08, 0.5]
         """
         ids = [np.asarray(side, np.int32) for side in (left, right)]

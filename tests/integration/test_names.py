@@ -88,7 +88,7 @@ def test_groups_that_contain_members_are_those_of_the_whole_table_that_hold_them
     expected = {group for group in every if asked <= group[0] | group[1]}
     weights: dict[str, Any] = {"left_weights": {label: 1.0 for label in labels if label[0] == "l"}}
     for by in ("edges", "vertices", "balanced", "surprise", "weight"):
-        more = weights if by == "weight" else {}
+        more = {"weight": weights, "surprise": {"min_surprise": -1e6}}.get(by, {})
         found = bicliq.find(frame, top=1000, by=by, containing=sorted(asked), **more)
         named = {(frozenset(group["left"]), frozenset(group["right"])) for group in found}
         if by == "surprise":  # what chance gives is left out
