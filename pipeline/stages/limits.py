@@ -37,6 +37,9 @@ SMALL_GRAPH = 16 << 20
 ANOTHER_START = 16 << 20
 """What a process may hold more when it is started again."""
 
+KEPT_OF_READING = 256 << 20
+"""What a process still holds at most of the table that it read, with another limit than this one."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -196,19 +199,23 @@ class MemoryRoom:
         """Bytes that may be taken."""
         return NO_LIMIT if self.limit is None else max(self.limit - self.held, 0)
 
-    def require(self, needed: int, what: str, in_all: int = 0) -> None:
+    def require(self, needed: int, what: str, in_all: int = 0, kept: int = 0) -> None:
         """Raise a `CapacityError` where so many bytes are more than there is room for.
 
         Its message names a limit that would do: for them, or for what comes after as well, if that
-        is `in_all` at most.
+        is `in_all` at most, beside what it holds, or up to `kept` when it is started again.
         """
         if self.limit is not None and needed > self.bytes:
-            enough = self.held + max(needed, in_all) + ANOTHER_START
+            enough = max(self.held, kept) + max(needed, in_all) + ANOTHER_START
             mebibytes = [-(-size // (1 << 20)) for size in (needed, self.held, self.limit, enough)]
             raise CapacityError(
                 "{}: needs {:,} MiB of memory beside the {:,} MiB that this process holds, which is beyond the limit of"
                 " {:,} MiB; give it at least memory_limit = {}".format(what, *mebibytes[:3], mebibytes[3] << 20)
             )
+
+    def require_for_graph(self, needed: int, what: str, edges: int, vertices: int) -> None:
+        """Raise as `require`, for a stage of a run whose graph was read: its limit does for all."""
+        self.require(needed, what, of_a_run(edges, vertices), KEPT_OF_READING)
 
 
 def _give_back() -> None:

@@ -21,7 +21,7 @@ from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, sto
 from bicliq.pipeline.placement.arrays import library_of, starts_of, to_host
 from bicliq.pipeline.placement.tasks import Here, hand_out
 from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, Placement
-from bicliq.pipeline.stages.limits import GraphNeeds, MemoryRoom
+from bicliq.pipeline.stages.limits import KEPT_OF_READING, GraphNeeds, MemoryRoom
 from bicliq.pipeline.stages.planned import Plan, PlanRecord, Side, read_plan, read_plan_record, read_run_graph
 from bicliq.pipeline.store.commits import COMMIT, partition_name, partition_record_name
 from bicliq.pipeline.store.folder import MEND
@@ -295,7 +295,7 @@ def _require_room(store: Store, run: str, memory_limit: int | None) -> None:
     folder = store.run(run)
     plan = read_plan_record(folder)
     what = f"run {run}: to cut its partitions out of {plan.n_edges:,} edges"
-    MemoryRoom.within(memory_limit).require(_needed(folder, plan), what)
+    MemoryRoom.within(memory_limit).require(_needed(folder, plan), what, kept=KEPT_OF_READING)
 
 
 def _needed(folder: RunFolder, plan: PlanRecord) -> int:

@@ -154,7 +154,7 @@ def _plan(
     stored = folder.store.graph(str(asked["graph"]))
     whole = stored_sizes(stored)
     room = MemoryRoom.within(memory_limit)
-    room.require(READ.of(*whole), f"{stored.uri}: to read the graph for a plan", READ.of(*whole) + CUT.of(*whole))
+    room.require_for_graph(READ.of(*whole), f"{stored.uri}: to read the graph for a plan", *whole)
     graph = read_graph(stored, backend)
     if search.min_left > 1 or search.min_right > 1:
         graph, _ = peel(graph, search.min_left, search.min_right, in_place=True)
@@ -162,7 +162,7 @@ def _plan(
     reduced = time.perf_counter()
     sizes = graph.n_edges, graph.n_left + graph.n_right
     room = MemoryRoom.within(memory_limit)
-    room.require(CUT.of(*sizes), f"{folder.uri}: to plan a run of {graph.n_edges:,} edges")
+    room.require_for_graph(CUT.of(*sizes), f"{folder.uri}: to plan a run of {graph.n_edges:,} edges", *sizes)
     side = choose_side(graph, search.side)
     others = graph.right_degrees if side == "left" else graph.left_degrees
     worth = worth_to(data_backend, search, cluster, graph.n_edges, int((others**2).sum()))

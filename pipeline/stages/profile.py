@@ -94,7 +94,10 @@ def profile(store: Store, graph_id: str, backend: str = "cpu", memory_limit: int
     if known is not None:
         return known
     place = place_graph(backend, stored_edges(folder))
-    MemoryRoom.within(memory_limit).require(PROFILED.of(*stored_sizes(folder)), f"{folder.uri}: to profile the graph")
+    sizes = stored_sizes(folder)
+    MemoryRoom.within(memory_limit).require_for_graph(
+        PROFILED.of(*sizes), f"{folder.uri}: to profile the graph", *sizes
+    )
     found, table = place.run(lambda chosen: profile_graph(read_graph(folder, chosen)))
     written = folder.write_table("profile.parquet", table, durable=False)
     folder.write_record("profile.json", asdict(found), [written], durable=False)

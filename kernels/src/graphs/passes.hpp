@@ -4,6 +4,7 @@
 // `check` is called every so many steps, a few times in 10 ms, and ends a loop by an exception.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace bicliq {
