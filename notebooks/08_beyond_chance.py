@@ -15,15 +15,18 @@
 #
 # Every large table has large groups. Surprise says which of them chance would not give: above 0
 # nats is news. A table without structure has none; planted rings stand out; a real table lies
-# between. See docs/surprise.md.
+# between. See docs/surprise.md. Needs `bicliq[frames]`.
 
 # %%
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 import bicliq
+from bicliq.pipeline.extras import needs
+
+with needs("frames", "this notebook"):
+    import pandas as pd
 
 here = Path.cwd() if (Path.cwd() / "tests").exists() else Path.cwd().parent
 random = np.random.default_rng(1)
