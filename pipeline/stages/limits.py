@@ -38,7 +38,7 @@ ANOTHER_START = 16 << 20
 """What a process may hold more when it is started again."""
 
 KEPT_OF_READING = 256 << 20
-"""What a process still holds at most of the table that it read, with another limit than this one."""
+"""What a process still holds at most of the table that it read, with another limit than this."""
 
 
 @dataclass(frozen=True)
