@@ -21,7 +21,7 @@ MOSTLY_ZERO = 0.3
 
 AS_MATRIX = (
     "looks like a matrix, whose cells say which row has which column: read it with format = 'matrix' (rows are left,"
-    " columns are right, 0 and blanks are no edges); of an edge table name the columns left and right"
+    " columns are right, 0 and blanks are no edges)"
 )
 
 
