@@ -64,3 +64,19 @@ def digest_of(bicliques: set[tuple[tuple, tuple]]) -> str:
 
 def bicliques_of(table: pa.Table) -> set[tuple[tuple, tuple]]:
     return {(tuple(row["left"]), tuple(row["right"])) for row in table.select(["left", "right"]).to_pylist()}
+
+
+def streamed(part):
+    """The bicliques of a partition or a piece of one, by dense ids."""
+    arrays = part.indptr, part.indices, part.n_right
+    ids = {name: getattr(part, name) for name in ("left_ids", "right_ids", "left_hashes", "right_hashes")}
+    found = set()
+    with kernels.stream_maximal_bicliques(*arrays, side=part.side, roots=part.roots, **ids) as stream:
+        for batch in stream:
+            for i in range(len(batch.left_offsets) - 1):
+                left = batch.left[batch.left_offsets[i] : batch.left_offsets[i + 1]].tolist()
+                right = batch.right[batch.right_offsets[i] : batch.right_offsets[i + 1]].tolist()
+                one = tuple(sorted(left)), tuple(sorted(right))
+                assert one not in found
+                found.add(one)
+    return found

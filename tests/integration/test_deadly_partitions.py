@@ -22,7 +22,7 @@ from bicliq.pipeline.report.page import write_report
 from bicliq.pipeline.run import resume
 from bicliq.pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings, Settings
 from bicliq.pipeline.stages.ingest import ingest
-from bicliq.pipeline.stages.partition import Partition, read_partition, write_partitions
+from bicliq.pipeline.stages.partition import read_partition, write_partitions
 from bicliq.pipeline.stages.plan import plan
 from bicliq.pipeline.stages.planned import read_plan
 from bicliq.pipeline.stages.publish import publish
@@ -39,6 +39,7 @@ from tests.integration.stored_graphs import (
     left_label,
     random_graph,
     right_label,
+    streamed,
 )
 
 GRAPH = random_graph(30, 24, 0.3, seed=7)
@@ -58,7 +59,6 @@ class Deadly(WorkerPlugin):
         self.file = file
 
     def setup(self, worker) -> None:
-        from bicliq import kernels
 
         for name in ("stream_maximal_bicliques", "stream_row_groups"):
             setattr(kernels, name, self.deadly(getattr(kernels, name)))
@@ -121,21 +121,6 @@ def a_root(store, run):
     found = read_plan(store.run(run))
     at = int(np.argmax(found.cost))
     return int(found.partition[at]), int(found.roots[at])
-
-
-def streamed(part: Partition):
-    arrays = part.indptr, part.indices, part.n_right
-    ids = {name: getattr(part, name) for name in ("left_ids", "right_ids", "left_hashes", "right_hashes")}
-    found = set()
-    with kernels.stream_maximal_bicliques(*arrays, side=part.side, roots=part.roots, **ids) as stream:
-        for batch in stream:
-            for i in range(len(batch.left_offsets) - 1):
-                left = batch.left[batch.left_offsets[i] : batch.left_offsets[i + 1]].tolist()
-                right = batch.right[batch.right_offsets[i] : batch.right_offsets[i + 1]].tolist()
-                one = tuple(sorted(left)), tuple(sorted(right))
-                assert one not in found
-                found.add(one)
-    return found
 
 
 def test_a_partition_whose_worker_died_once_is_searched_alone(planned, client, dies_of):

@@ -9,25 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.pieces import PARTS, Piece, below
-from bicliq import kernels
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.stages.partition import Partition
-from tests.integration.stored_graphs import brute_force
-
-
-def streamed(part: Partition):
-    arrays = part.indptr, part.indices, part.n_right
-    ids = {name: getattr(part, name) for name in ("left_ids", "right_ids", "left_hashes", "right_hashes")}
-    found = set()
-    with kernels.stream_maximal_bicliques(*arrays, side=part.side, roots=part.roots, **ids) as stream:
-        for batch in stream:
-            for i in range(len(batch.left_offsets) - 1):
-                left = batch.left[batch.left_offsets[i] : batch.left_offsets[i + 1]].tolist()
-                right = batch.right[batch.right_offsets[i] : batch.right_offsets[i + 1]].tolist()
-                one = tuple(sorted(left)), tuple(sorted(right))
-                assert one not in found
-                found.add(one)
-    return found
+from tests.integration.stored_graphs import brute_force, streamed
 
 
 @settings(deadline=None)
