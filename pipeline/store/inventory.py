@@ -9,34 +9,30 @@ import datetime as dt
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.store.commits import ATTEMPT
-from bicliq.pipeline.store.counts import COUNT_ATTEMPT, COUNTS_RECORD
-from bicliq.pipeline.store.folder import TEMPORARY, Folder, is_at_work
+from bicliq.pipeline.store.counts import COUNT_ATTEMPT
+from bicliq.pipeline.store.folder import TEMPORARY, Folder, R, is_at_work
 from bicliq.pipeline.store.layout import CHANGES, PLANNED, STORE_FILE, Store
 from bicliq.pipeline.store.local_disk import NO_FILE, writer_lives
-from bicliq.pipeline.store.log import PRUNED
-from bicliq.pipeline.store.records import StoredFile, named_files
+from bicliq.pipeline.store.record import Record, StoredFile
+from bicliq.pipeline.store.records import Counts, Manifest, PlanRecord, Profile, Pruned, RunRecord, StoredGraph, TwoHop
 
 FOLDERS = ("graphs", "runs", "cliques", "publications", "claims", "quarantine")
 """Folders of a store in which there is nothing but what is listed in `pipeline.store.layout`."""
 
-NAMES = ("run.json", "graph.json")
-"""Records that make a run or a graph of a folder."""
-
 LOCK = re.compile(r"(.*/)?claims/[\w-]+\.lock")
 """Files that are locked, and empty."""
 
-RECORDS_OF = {
+RECORDS_OF: dict[str, type[Record]] = {
     **dict.fromkeys(
-        ("edges.parquet", "changed.parquet", "left_ids.parquet", "right_ids.parquet", "rows.parquet"), "graph.json"
+        ("edges.parquet", "changed.parquet", "left_ids.parquet", "right_ids.parquet", "rows.parquet"), StoredGraph
     ),
-    "profile.parquet": "profile.json",
-    "two_hop.parquet": "two_hop.json",
-    **dict.fromkeys(("plan.parquet", "reduced.parquet"), "plan.json"),
-    **dict.fromkeys(("counts.parquet", "vertex_counts.parquet"), "counts.json"),
+    "profile.parquet": Profile,
+    "two_hop.parquet": TwoHop,
+    **dict.fromkeys(("plan.parquet", "reduced.parquet"), PlanRecord),
+    **dict.fromkeys(("counts.parquet", "vertex_counts.parquet"), Counts),
 }
 """Tables that are written before the record that names them, and that record."""
 
@@ -70,11 +66,29 @@ class Inventory:
         Bytes that were read.
     """
 
-    records: dict[str, dict[str, Any]] = field(default_factory=dict)
+    records: dict[str, Record] = field(default_factory=dict)
     files: dict[str, StoredFile] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     leftovers: dict[str, str] = field(default_factory=dict)
     bytes: int = 0
+
+    def record(self, kind: type[R], place: str) -> R | None:
+        """The sound record of a kind in a folder, or None."""
+        found = self.records.get(f"{place}/{kind.at}")
+        return found if isinstance(found, kind) else None
+
+    def records_in(self, kind: type[R], place: str) -> dict[str, R]:
+        """All sound records of a kind in a folder, by their names there."""
+        start = f"{place}/"
+        return {
+            path.removeprefix(start): record
+            for path, record in self.records.items()
+            if path.startswith(start) and isinstance(record, kind)
+        }
+
+    def has_record(self, path: str) -> bool:
+        """Whether a record is there, sound or not."""
+        return path in self.records or path in self.problems
 
     def sentences(self) -> list[str]:
         """One sentence a problem."""
@@ -127,7 +141,7 @@ def take_inventory(store: Store, places: Iterable[str] = FOLDERS, *, check: bool
 def _read_records(root: Folder, sizes: dict[str, int], found: Inventory) -> list[str]:
     """Read the records; returns the other files."""
     names = [path for path in sizes if path.endswith(".json")]
-    for path, record in root.read_records([STORE_FILE, *names]).items():
+    for path, record in root.read_each(Record, [STORE_FILE, *names]).items():
         found.bytes += sizes.get(path, 0)
         if isinstance(record, DamageError):
             found.problems[path] = _reason(record, root.path_of(path))
@@ -138,8 +152,9 @@ def _read_records(root: Folder, sizes: dict[str, int], found: Inventory) -> list
 
 def _without_pruned(rest: list[str], found: Inventory) -> list[str]:
     """Take out what is left of runs and graphs that were pruned; returns the other files."""
-    marked = {path.removesuffix(PRUNED) for path in found.records if path.endswith(f"/{PRUNED}")}
-    gone = tuple(place for place in marked if not {f"{place}{name}" for name in NAMES} & set(found.records))
+    marked = {path.removesuffix(Pruned.at) for path, record in found.records.items() if isinstance(record, Pruned)}
+    own = (RunRecord.at, StoredGraph.at)
+    gone = tuple(place for place in marked if not {f"{place}{name}" for name in own} & set(found.records))
     for path in [*(path for path in (*found.records, *found.problems) if path.startswith(gone)), *rest]:
         if gone and path.startswith(gone):
             found.records.pop(path, None)
@@ -153,7 +168,7 @@ def _named(root: Folder, found: Inventory) -> dict[str, StoredFile]:
     named = {}
     for path, record in found.records.items():
         place = "/".join(path.split("/")[:2])  # of the graph, the run or the clique
-        for file in named_files(record).values():
+        for file in record.stored:
             named[f"{place}/{file.name}"] = StoredFile(f"{place}/{file.name}", file.bytes, file.checksum)
     return named
 
@@ -173,7 +188,7 @@ def _classify(root: Folder, path: str, size: int, found: Inventory) -> None:
     elif (part := SUBGRAPH.fullmatch(inside)) and not _is_answered(path, part[2], found):
         found.leftovers[path] = f"a subgraph without its {part[1]}.json, which comes after it"
     elif _is_unfinished(path, found):
-        found.leftovers[path] = f"a table without its {RECORDS_OF[name]}, which comes after it"
+        found.leftovers[path] = f"a table without its {RECORDS_OF[name].at}, which comes after it"
     else:
         found.problems[path] = "it is foreign: no record names it, and nobody reads it"
 
@@ -181,7 +196,7 @@ def _classify(root: Folder, path: str, size: int, found: Inventory) -> None:
 def _is_answered(path: str, number: str, found: Inventory) -> bool:
     """Whether a run has found something in a partition, or has ended."""
     place = "/".join(path.split("/")[:2])
-    ended = {f"{place}/manifest.json", f"{place}/{COUNTS_RECORD}"}
+    ended = {f"{place}/{Manifest.at}", f"{place}/{Counts.at}"}
     committed = (f"/partition-{number}.json", f"/part-{number}.json")
     known = [*found.records, *found.problems]
     return any(name in ended or (name.startswith(f"{place}/") and name.endswith(committed)) for name in known)
@@ -191,12 +206,12 @@ def _is_unfinished(path: str, found: Inventory) -> bool:
     """Whether a table's record is not there, and nothing that was committed needs it."""
     kind, name, *inside = path.split("/")
     place, record = f"{kind}/{name}", RECORDS_OF.get("/".join(inside))
-    if record is None or f"{place}/{record}" in {**found.records, **found.problems}:
+    if record is None or found.has_record(f"{place}/{record.at}"):
         return False
-    if record == "graph.json":
-        return all(known.get("graph") != name for known in found.records.values())
-    if record == "plan.json":
-        return {other for other in found.records if other.startswith(f"{place}/")} <= {f"{place}/run.json"}
+    if record is StoredGraph:
+        return all(known.graph != name for known in found.records.values() if isinstance(known, RunRecord))
+    if record is PlanRecord:
+        return {other for other in found.records if other.startswith(f"{place}/")} <= {f"{place}/{RunRecord.at}"}
     return True
 
 
