@@ -15,9 +15,9 @@ from bicliq.pipeline.settings import PublishSettings
 from bicliq.pipeline.store.biclique_file import BicliqueWriter
 from bicliq.pipeline.store.biclique_reader import BicliqueReader, LargerSides
 from bicliq.pipeline.store.choice import Choice
-from bicliq.pipeline.store.commits import Commit
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.record import StoredFile
+from bicliq.pipeline.store.records import Commit
 from bicliq.pipeline.store.results import _largest_rows
 from bicliq.pipeline.store.sizes import Sizes
 from bicliq.pipeline.store.versions import Part
