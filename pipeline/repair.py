@@ -6,7 +6,6 @@ What cannot be is said, with what to do.
 from __future__ import annotations
 
 import os
-import re
 
 from bicliq.pipeline.errors import BicliqError, DamageError
 from bicliq.pipeline.questions.count_asked import CountAsked
@@ -21,14 +20,15 @@ from bicliq.pipeline.stages.profile import profile, two_hop
 from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.search_run import search_run
 from bicliq.pipeline.stages.verify import examine, places_of
-from bicliq.pipeline.store.commits import ATTEMPT, partition_name
-from bicliq.pipeline.store.counts import COUNT_ATTEMPT, COUNTS_FILE, VERTICES_FILE, keys_of
+from bicliq.pipeline.store.commits import partition_name
+from bicliq.pipeline.store.counts import keys_of
 from bicliq.pipeline.store.folder import is_at_work
 from bicliq.pipeline.store.inventory import FOLDERS, LOCK, Inventory, forgotten, take_inventory
-from bicliq.pipeline.store.layout import PLANNED, STORE_FILE, RunFolder, Store
+from bicliq.pipeline.store.layout import STORE_FILE, RunFolder, Store
 from bicliq.pipeline.store.log import take_number
 from bicliq.pipeline.store.publications import PLACE as PUBLICATIONS
 from bicliq.pipeline.store.publications import complete_publications, last_number, next_to_number, number_name
+from bicliq.pipeline.store.record import owner_of
 from bicliq.pipeline.store.records import (
     FORMAT,
     Checks,
@@ -45,9 +45,9 @@ from bicliq.pipeline.store.records import (
     Subgraph,
 )
 
-INGESTED = {"graph.json", "edges.parquet", "changed.parquet", "left_ids.parquet", "right_ids.parquet"}
 MADE_AGAIN = (PlanRecord, Manifest, Checks, Counts, Failure, PartitionCounts)
-"""Files of a graph that are in no other file, and records of a run that are made again."""
+OF_RUNS = (PlanRecord, Commit, Counts, PartitionCounts)
+"""Records of a run that are made again, and those whose files are."""
 
 
 def repair(store: Store, settings: Settings, run: str | None = None, roots: int = 0, seed: int = 0) -> list[str]:
@@ -145,7 +145,8 @@ def _mended_graph(store: Store, graph: str, found: Inventory) -> list[str]:
     said = []
     record = found.record(StoredGraph, place)
     where = "its edge table" if record is None else record.source.get("uri", "its edge table")
-    for name in sorted(INGESTED & bad):
+    ingested = {name for name in bad if name == StoredGraph.at or StoredGraph.file_pattern.fullmatch(name)}
+    for name in sorted(ingested):
         if record is not None and record.base is not None:  # what an update made of another graph
             said.append(
                 f"{place}/{name}: cannot be mended ({found.problems[f'{place}/{name}']}); update with {where} again"
@@ -157,12 +158,12 @@ def _mended_graph(store: Store, graph: str, found: Inventory) -> list[str]:
         )
     for name, derive in (("profile", profile), ("two_hop", two_hop)):
         files = {f"{name}.parquet", f"{name}.json"}
-        if files & bad and not INGESTED & bad:
+        if files & bad and not ingested:
             store.graph(graph).remove(*files)
             derive(store, graph)
             said.append(f"{place}/{name}.parquet: derived again from the edges")
         bad -= files
-    return said + _left_to_you(place, bad - INGESTED)
+    return said + _left_to_you(place, bad - ingested)
 
 
 def _mended_run(folder: RunFolder, found: Inventory, settings: Settings, wrong: list[int]) -> list[str]:
@@ -205,23 +206,17 @@ def _prepared(folder: RunFolder, bad: set[str], settings: Settings) -> tuple[Pla
     foreign, said = set[str](), list[str]()
     is_cut = bool(folder.files("partitions"))
     for name in bad:
-        subgraph = re.sub(r"\.arrow$", ".json", name)
-        if Subgraph.pattern.fullmatch(subgraph):
-            folder.remove(subgraph, re.sub(r"\.json$", ".arrow", subgraph))
+        subgraph = Subgraph.pattern.fullmatch(name) or Subgraph.file_pattern.fullmatch(name)
+        if subgraph:
+            folder.remove(Subgraph.name(int(subgraph[1])), partition_name(int(subgraph[1])))
         elif any(kind.pattern.fullmatch(name) for kind in MADE_AGAIN):
             folder.remove(name)
             if name == Checks.at:
                 said.append(f"{folder.place}/{name}: removed; the next run checks its input again")
-        elif not (
-            name in (COUNTS_FILE, VERTICES_FILE)
-            or PLANNED.fullmatch(name)
-            or Commit.pattern.fullmatch(name)
-            or ATTEMPT.fullmatch(name)
-            or COUNT_ATTEMPT.fullmatch(name)
-        ):
+        elif not Commit.pattern.fullmatch(name) and owner_of(name) not in OF_RUNS:
             foreign.add(name)
     said += _left_to_you(folder.place, foreign)
-    if not folder.has(PlanRecord.at) or any(PLANNED.fullmatch(name) for name in bad):
+    if not folder.has(PlanRecord.at) or any(map(PlanRecord.file_pattern.fullmatch, bad)):
         said.append(f"{folder.place}: planned again")
     limit = settings.search.memory_limit
     planned = plan_run(folder.store, folder.run, settings.data_backend, settings.cluster, limit)
@@ -277,7 +272,7 @@ def _counted_again(folder: RunFolder, planned: PlanRecord, bad: set[str], settin
     known = {} if record is None else record.keys
     if record is not None and record.checked and not folder.has(Checks.at):
         folder.remove(Counts.at)  # it is put together again, and says so
-    patterns = (PartitionCounts.pattern, COUNT_ATTEMPT)
+    patterns = (PartitionCounts.pattern, PartitionCounts.file_pattern)
     touched = {match[1] for pattern in patterns for match in map(pattern.fullmatch, bad) if match}
     search = settings.search.model_copy(update={"check": True})
     asked_again, said = settings.model_copy(update={"search": search}), []

@@ -14,7 +14,7 @@ from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, rea
 from bicliq.pipeline.placement.where import Placement, place_run
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.store.commits import partition_name
-from bicliq.pipeline.store.layout import PLANNED, RunFolder
+from bicliq.pipeline.store.layout import RunFolder
 from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.records import PlanRecord, Side, Subgraph
 
@@ -87,7 +87,9 @@ def commit_plan(folder: RunFolder, record: PlanRecord) -> PlanRecord:
     removed, and subgraphs that were cut for another plan, which is damaged.
     """
     stands = folder.commit(record.at, record)
-    folder.remove(*(name for name in folder.files() if PLANNED.fullmatch(name) and name not in stands.named))
+    folder.remove(
+        *(name for name in folder.files() if PlanRecord.file_pattern.fullmatch(name) and name not in stands.named)
+    )
     cut = folder.numbers_of(Subgraph, "partitions")
     for number, of in zip(cut, folder.read_each(Subgraph, cut.values()).values(), strict=True):
         if not isinstance(of, DamageError) and of.plan != stands.digest:
@@ -97,8 +99,7 @@ def commit_plan(folder: RunFolder, record: PlanRecord) -> PlanRecord:
 
 def plan_files(record: PlanRecord) -> dict[str, StoredFile]:
     """Files that a plan.json names, by what they hold: "plan", and "reduced" if the graph was."""
-    found = {file: PLANNED.fullmatch(file.name) for file in record.stored}
-    return {kind[1]: file for file, kind in found.items() if kind is not None}
+    return {kind: file for kind in ("plan", "reduced") for file in record.stored if file.name.startswith(kind)}
 
 
 def read_plan(folder: RunFolder) -> Plan:

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
-ATTEMPT = re.compile(r"bicliques/partition=(\d{5,})/part-(\w+)\.parquet")
-"""Names of data files."""
-
 
 def partition_name(number: int) -> str:
     """Name of a partition's subgraph in the folder of its run."""

@@ -11,7 +11,6 @@ in an enumeration: first its files, then the record that names them. ``counts.pa
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Iterable
 
@@ -20,8 +19,7 @@ from bicliq.pipeline.store.layout import RunFolder
 from bicliq.pipeline.store.records import PartitionCounts
 
 COUNTS_FILE, VERTICES_FILE = "counts.parquet", "vertex_counts.parquet"
-COUNT_ATTEMPT = re.compile(r"counts/(?P<key>\w+-p\d+-q\d+)/(left|right)-(?P<partition>\d{5,})-\w+\.parquet")
-"""Names of the tables, and of a file of vertices that the record of a partition may name."""
+"""Names of the tables."""
 
 Sizes = dict[tuple[int, int], int]
 """Counts by (p, q)."""
@@ -35,8 +33,8 @@ def vertices_name(key: str, number: int, side: str) -> str:
 def commit_count(folder: RunFolder, key: str, found: PartitionCounts) -> None:
     """Commit what was counted in a partition; what other attempts left is removed."""
     stands = folder.commit(PartitionCounts.name(key, found.partition), found)
-    attempts = (COUNT_ATTEMPT.fullmatch(name) for name in folder.files(f"counts/{key}"))
-    left = (at[0] for at in attempts if at and int(at["partition"]) == found.partition)
+    attempts = map(PartitionCounts.file_pattern.fullmatch, folder.files(f"counts/{key}"))
+    left = (at[0] for at in attempts if at and int(at[2]) == found.partition)
     folder.remove(*(name for name in left if name not in stands.named))
 
 

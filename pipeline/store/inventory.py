@@ -11,37 +11,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bicliq.pipeline.errors import DamageError
-from bicliq.pipeline.store.commits import ATTEMPT
-from bicliq.pipeline.store.counts import COUNT_ATTEMPT
 from bicliq.pipeline.store.folder import TEMPORARY, Folder, R, is_at_work
-from bicliq.pipeline.store.layout import CHANGES, PLANNED, STORE_FILE, Store
+from bicliq.pipeline.store.layout import STORE_FILE, Store
 from bicliq.pipeline.store.local_disk import NO_FILE, writer_lives
-from bicliq.pipeline.store.record import Record, StoredFile
-from bicliq.pipeline.store.records import Counts, Manifest, PlanRecord, Profile, Pruned, RunRecord, StoredGraph, TwoHop
+from bicliq.pipeline.store.record import Record, StoredFile, owner_of
+from bicliq.pipeline.store.records import (
+    Counts,
+    Manifest,
+    PlanRecord,
+    Pruned,
+    RunRecord,
+    StoredGraph,
+    Subgraph,
+)
 
 FOLDERS = ("graphs", "runs", "cliques", "publications", "claims", "quarantine")
 """Folders of a store in which there is nothing but what is listed in `pipeline.store.layout`."""
 
 LOCK = re.compile(r"(.*/)?claims/[\w-]+\.lock")
 """Files that are locked, and empty."""
-
-RECORDS_OF: dict[str, type[Record]] = {
-    **dict.fromkeys(
-        ("edges.parquet", "changed.parquet", "left_ids.parquet", "right_ids.parquet", "rows.parquet"), StoredGraph
-    ),
-    "profile.parquet": Profile,
-    "two_hop.parquet": TwoHop,
-    **dict.fromkeys(("plan.parquet", "reduced.parquet"), PlanRecord),
-    **dict.fromkeys(("counts.parquet", "vertex_counts.parquet"), Counts),
-}
-"""Tables that are written before the record that names them, and that record."""
-
-SUBGRAPH = re.compile(r"partitions/(part-(\d{5,}))\.arrow")
-"""A partition's subgraph; its record comes after it, and what was found in it after that."""
-
-CLIQUE_ATTEMPT = re.compile(r"cliques-\w+\.parquet")
-ATTEMPTS = (ATTEMPT, CHANGES, COUNT_ATTEMPT, CLIQUE_ATTEMPT, PLANNED)
-"""Names of files of which each attempt may write one of its own."""
 
 FORGOTTEN_SECONDS = 3600
 """Age from which a file of an attempt on an object store, which nobody can lock, belongs to no
@@ -173,46 +161,48 @@ def _named(root: Folder, found: Inventory) -> dict[str, StoredFile]:
     return named
 
 
+FOREIGN = "it is foreign: no record names it, and nobody reads it"
+
+
 def _classify(root: Folder, path: str, size: int, found: Inventory) -> None:
     """Say what a file is that no record names."""
     name = path.rsplit("/", 1)[-1]
-    inside = "/".join(path.split("/")[2:])
+    place, inside = "/".join(path.split("/")[:2]), "/".join(path.split("/")[2:])
     if LOCK.fullmatch(path):
         if size:
             found.problems[path] = f"it is a lock and must be empty, but has {size} bytes"
     elif TEMPORARY.fullmatch(name):
         if not writer_lives(root.path_of(path)):
             found.leftovers[path] = "a temporary file of a process that was killed"
-    elif any(pattern.fullmatch(inside) for pattern in ATTEMPTS) and inside not in RECORDS_OF:
-        found.leftovers[path] = "a file of an attempt that was not committed"
-    elif (part := SUBGRAPH.fullmatch(inside)) and not _is_answered(path, part[2], found):
-        found.leftovers[path] = f"a subgraph without its {part[1]}.json, which comes after it"
-    elif _is_unfinished(path, found):
-        found.leftovers[path] = f"a table without its {RECORDS_OF[name].at}, which comes after it"
+    elif (kind := owner_of(inside)) and (match := kind.file_pattern.fullmatch(inside)):
+        if kind is RunRecord or match.groupdict().get("attempt"):
+            found.leftovers[path] = "a file of an attempt that was not committed"
+        elif record := _missing_record(place, kind, match, found):
+            found.leftovers[path] = f"a file without its {record}, which comes after it"
+        else:
+            found.problems[path] = FOREIGN
     else:
-        found.problems[path] = "it is foreign: no record names it, and nobody reads it"
+        found.problems[path] = FOREIGN
 
 
-def _is_answered(path: str, number: str, found: Inventory) -> bool:
-    """Whether a run has found something in a partition, or has ended."""
-    place = "/".join(path.split("/")[:2])
-    ended = {f"{place}/{Manifest.at}", f"{place}/{Counts.at}"}
-    committed = (f"/partition-{number}.json", f"/part-{number}.json")
-    known = [*found.records, *found.problems]
-    return any(name in ended or (name.startswith(f"{place}/") and name.endswith(committed)) for name in known)
-
-
-def _is_unfinished(path: str, found: Inventory) -> bool:
-    """Whether a table's record is not there, and nothing that was committed needs it."""
-    kind, name, *inside = path.split("/")
-    place, record = f"{kind}/{name}", RECORDS_OF.get("/".join(inside))
-    if record is None or found.has_record(f"{place}/{record.at}"):
-        return False
-    if record is StoredGraph:
-        return all(known.graph != name for known in found.records.values() if isinstance(known, RunRecord))
-    if record is PlanRecord:
-        return {other for other in found.records if other.startswith(f"{place}/")} <= {f"{place}/{RunRecord.at}"}
-    return True
+def _missing_record(place: str, kind: type[Record], match: re.Match[str], found: Inventory) -> str | None:
+    """Name of a file's record where it is not there, and nothing that was committed needs it."""
+    record = kind.name(int(match[1])) if kind is Subgraph else kind.at
+    if found.has_record(f"{place}/{record}"):
+        return None
+    known = {*found.records, *found.problems}
+    there = {other.removeprefix(f"{place}/") for other in known if other.startswith(f"{place}/")}
+    if kind is StoredGraph:
+        runs = (run for run in found.records.values() if isinstance(run, RunRecord))
+        needed = any(f"graphs/{run.graph}" == place for run in runs)
+    elif kind is PlanRecord:
+        needed = not there <= {RunRecord.at}
+    else:  # a subgraph that something was found in, or whose run has ended
+        ended = (Manifest.at, Counts.at)
+        needed = kind is Subgraph and any(
+            name in ended or name.endswith(f"/partition-{match[1]}.json") for name in there
+        )
+    return None if needed else record
 
 
 def forgotten(store: Store, found: Inventory | None = None) -> list[tuple[str, str]]:

@@ -42,7 +42,6 @@ import contextlib
 import fcntl
 import json
 import os
-import re
 import uuid
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -52,7 +51,7 @@ from typing import Any, Literal
 
 from bicliq.pipeline.errors import DamageError, InputError, StorageError
 from bicliq.pipeline.events import warn
-from bicliq.pipeline.store.commits import ATTEMPT, data_name
+from bicliq.pipeline.store.commits import data_name
 from bicliq.pipeline.store.folder import MEND, Folder, file_system
 from bicliq.pipeline.store.record import KIND, Record
 from bicliq.pipeline.store.records import (
@@ -72,12 +71,6 @@ READERS = 8
 """Data files whose checksums are compared side by side."""
 
 STORE_FILE = StoreRecord.at
-CHANGES = re.compile(r"changes/((appeared|vanished)(-\w+)?\.parquet|(edges|portion-\d{5,})-\w+\.arrow)")
-"""Names of the files of a version, and of what was found for one."""
-
-
-PLANNED = re.compile(r"(plan|reduced)(-\w+)?\.parquet")
-"""Names of the files of a plan, and of what a plan left that another process's came before."""
 
 
 @dataclass(frozen=True)
@@ -291,7 +284,7 @@ class RunFolder(Folder):
     def remove_attempts(self, commits: Collection[Commit]) -> None:
         """Remove the data files that no commit names, of partitions searched to their end."""
         kept = {commit.partition: commit.file for commit in commits if commit.complete}
-        attempts = (ATTEMPT.fullmatch(name) for name in self.files("bicliques"))
+        attempts = map(Commit.file_pattern.fullmatch, self.files("bicliques"))
         self.remove(*(at[0] for at in attempts if at and kept.get(int(at[1]), at[0]) != at[0]))
 
     def uncommit_partition(self, number: int) -> None:

@@ -84,13 +84,15 @@ class Record:
     at: ClassVar[str]
     pattern: ClassVar[re.Pattern[str]]
     """Its name in that folder, with braces, or groups, for what tells it from others."""
+    file_pattern: ClassVar[re.Pattern[str]]
+    """Names of files that it may name; those that each attempt writes anew have a group for that."""
 
     stored: tuple[StoredFile, ...] = ()
 
-    def __init_subclass__(cls, kind: str, at: str) -> None:
+    def __init_subclass__(cls, kind: str, at: str, files: str = "(?!)") -> None:
         parts = re.split(r"(\{.*?\})", at)
         groups = {"{:05d}": r"(\d{5,})", "{}": "([^/]+)"}
-        cls.kind, cls.at = kind, at
+        cls.kind, cls.at, cls.file_pattern = kind, at, re.compile(files)
         cls.pattern = re.compile("".join(groups.get(part, re.escape(part)) for part in parts))
         KINDS[kind] = cls
 
@@ -115,6 +117,11 @@ class Record:
 
 
 KINDS: dict[str, type[Record]] = {}
+
+
+def owner_of(name: str) -> type[Record] | None:
+    """Return the kind whose records may name a file, by its name in their folder."""
+    return next((kind for kind in KINDS.values() if kind.file_pattern.fullmatch(name)), None)
 
 
 @cache

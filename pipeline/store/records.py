@@ -34,7 +34,7 @@ class StoreRecord(Record, kind="store", at="bicliq-store.json"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoredGraph(Record, kind="graph", at="graph.json"):
+class StoredGraph(Record, kind="graph", at="graph.json", files=r"(edges|changed|left_ids|right_ids|rows)\.parquet"):
     """A graph: whole, or told by what differs from another one (`pipeline.store.edges`).
 
     Parameters
@@ -74,7 +74,7 @@ class StoredGraph(Record, kind="graph", at="graph.json"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Profile(Record, kind="profile", at="profile.json"):
+class Profile(Record, kind="profile", at="profile.json", files=r"profile\.parquet"):
     """Figures of a graph; the same for every order of its edges.
 
     Parameters
@@ -107,7 +107,7 @@ class Profile(Record, kind="profile", at="profile.json"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoHop(Record, kind="two hop", at="two_hop.json"):
+class TwoHop(Record, kind="two hop", at="two_hop.json", files=r"two_hop\.parquet"):
     """How many others of its side a vertex shares a neighbour with: pairs, largest and mean."""
 
     left: dict[str, float]
@@ -288,7 +288,12 @@ class Held:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunRecord(Record, kind="run", at="run.json"):
+class RunRecord(
+    Record,
+    kind="run",
+    at="run.json",
+    files=r"changes/(appeared|vanished|edges|portion-\d{5,})(?P<attempt>-\w+)?\.(parquet|arrow)",
+):
     """What is asked of a run; of a version also what it holds.
 
     Parameters
@@ -363,7 +368,7 @@ class RunRecord(Record, kind="run", at="run.json"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanRecord(Record, kind="plan", at="plan.json"):
+class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced)(?P<attempt>-\w+)?\.parquet"):
     """What was planned.
 
     Parameters
@@ -431,7 +436,7 @@ class Checks(Record, kind="checks", at="checks.json"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subgraph(Record, kind="subgraph", at="partitions/part-{:05d}.json"):
+class Subgraph(Record, kind="subgraph", at="partitions/part-{:05d}.json", files=r"partitions/part-(\d{5,})\.arrow"):
     """A partition, whose subgraph was cut for the plan of this digest."""
 
     partition: Count
@@ -439,7 +444,12 @@ class Subgraph(Record, kind="subgraph", at="partitions/part-{:05d}.json"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Commit(Record, kind="commit", at="commits/partition-{:05d}.json"):
+class Commit(
+    Record,
+    kind="commit",
+    at="commits/partition-{:05d}.json",
+    files=r"bicliques/partition=(\d{5,})/part(?P<attempt>-\w+)\.parquet",
+):
     """That a partition is searched; its data file is what it names.
 
     Parameters
@@ -498,7 +508,12 @@ class Failure(Record, kind="failure", at="failures/partition-{:05d}.json"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartitionCounts(Record, kind="partition counts", at="counts/{}/partition-{:05d}.json"):
+class PartitionCounts(
+    Record,
+    kind="partition counts",
+    at="counts/{}/partition-{:05d}.json",
+    files=r"counts/([^/]+)/(?:left|right)-(\d{5,})(?P<attempt>-\w+)\.parquet",
+):
     """What was counted in a partition for one question; it names files of counts of vertices.
 
     Parameters
@@ -520,7 +535,7 @@ class PartitionCounts(Record, kind="partition counts", at="counts/{}/partition-{
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counts(Record, kind="counts", at="counts.json"):
+class Counts(Record, kind="counts", at="counts.json", files=r"(vertex_)?counts\.parquet"):
     """The tables of all questions that are counted to their end.
 
     Parameters
@@ -568,7 +583,7 @@ class Numbered(Record, kind="number", at="publications/number-{}.json"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CliqueRecord(Record, kind="clique", at="clique.json"):
+class CliqueRecord(Record, kind="clique", at="clique.json", files=r"cliques(?P<attempt>-\w+)\.parquet"):
     """A maximum clique, or all of them, as far as the search came; the table lists the members.
 
     What was searched, how good the answer is, and all of it but the members
