@@ -235,9 +235,9 @@ def _searched_again(folder: RunFolder, planned: PlanRecord, settings: Settings, 
     """Search what is damaged, wrong, or missing though it was published, and publish again."""
     manifest = folder.manifest()
     limit = None if manifest is None else manifest.limit
-    examined = folder.examine(check=True)
+    sound, damaged = folder.examine_commits(check=True)
     published = {entry["partition"] for entry in manifest.files} if manifest is not None else set()
-    again = sorted({*examined.damaged, *(published - set(examined.sound)), *wrong})
+    again = sorted({*damaged, *(published - set(sound)), *wrong})
     said = []
     for number in wrong:  # its subgraph may be what is wrong
         folder.remove(partition_name(number), Subgraph.name(number))

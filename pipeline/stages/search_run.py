@@ -470,11 +470,11 @@ def sound_commits(folder: RunFolder, check: bool, only: list[int] | None = None)
 
     It is then searched again.
     """
-    found = folder.examine(check, only)
-    for number, reason in found.damaged.items():
+    sound, damaged = folder.examine_commits(check, only)
+    for number, reason in damaged.items():
         warn("partition is searched again", run=folder.run, partition=number, reason=reason)
         folder.uncommit_partition(number)
-    return found.sound
+    return sound
 
 
 def _search(

@@ -14,7 +14,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 
-from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.store.layout import RunFolder
 from bicliq.pipeline.store.records import PartitionCounts
 
@@ -41,24 +40,8 @@ def commit_count(folder: RunFolder, key: str, found: PartitionCounts) -> None:
 def examine_counts(
     folder: RunFolder, key: str, check: bool = False
 ) -> tuple[dict[int, PartitionCounts], dict[int, str]]:
-    """Return the sound records of a question by partition, and why others are damaged.
-
-    With `check`, the checksums of the files that they name are compared as well; otherwise their
-    sizes are.
-    """
-    numbers, there = folder.numbers_of(PartitionCounts, f"counts/{key}"), folder.files(f"counts/{key}")
-    sound: dict[int, PartitionCounts] = {}
-    damaged: dict[int, str] = {}
-    plan = folder.planned if numbers else None
-    records = folder.read_each(PartitionCounts, numbers.values())
-    for number, name in numbers.items():
-        record = records[name]
-        reason = None if plan is None else folder.why_unusable(name, record, plan, there, check)
-        if isinstance(record, DamageError) or reason is not None:
-            damaged[number] = str(reason)
-        else:
-            sound[number] = record
-    return sound, damaged
+    """Return the sound records of a question by partition, and why others are damaged."""
+    return folder.examine(PartitionCounts, f"counts/{key}", f"counts/{key}", check)
 
 
 def sums_of(records: Iterable[PartitionCounts]) -> Sizes:

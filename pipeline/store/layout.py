@@ -47,7 +47,7 @@ from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from bicliq.pipeline.errors import DamageError, InputError, StorageError
 from bicliq.pipeline.events import warn
@@ -73,20 +73,7 @@ READERS = 8
 STORE_FILE = StoreRecord.at
 
 
-@dataclass(frozen=True)
-class Examined:
-    """The commit records of a run, compared with its plan and with the data files that are there.
-
-    Parameters
-    ----------
-    sound
-        Commits by number, ascending.
-    damaged
-        Why a partition that was committed cannot be used, by number.
-    """
-
-    sound: dict[int, Commit]
-    damaged: dict[int, str]
+P = TypeVar("P", Commit, PartitionCounts)
 
 
 class GraphFolder(Folder):
@@ -305,31 +292,46 @@ class RunFolder(Folder):
             Where a commit record is damaged, is not of the run's plan, or its data file is missing
             or of another size.
         """
-        found = self.examine()
-        if found.damaged:
-            number, reason = next(iter(found.damaged.items()))
-            more = f" ({len(found.damaged)} partitions are damaged)" if len(found.damaged) > 1 else ""
+        sound, damaged = self.examine_commits()
+        if damaged:
+            number, reason = next(iter(damaged.items()))
+            more = f" ({len(damaged)} partitions are damaged)" if len(damaged) > 1 else ""
             raise DamageError(f"partition {number}{more}: {reason}")
-        return found.sound
+        return sound
 
-    def examine(self, check: bool = False, only: Collection[int] | None = None) -> Examined:
-        """Compare all commit records with the plan and with the data files.
+    def examine_commits(
+        self, check: bool = False, only: Collection[int] | None = None
+    ) -> tuple[dict[int, Commit], dict[int, str]]:
+        """Compare all commit records with the plan and with the data files, as `examine`."""
+        return self.examine(Commit, "commits", "bicliques", check, only)
+
+    def examine(
+        self, kind: type[P], under: str, data: str, check: bool = False, only: Collection[int] | None = None
+    ) -> tuple[dict[int, P], dict[int, str]]:
+        """Compare what was found in partitions with the plan and with the data files.
 
         Parameters
         ----------
+        kind, under, data
+            The kind of its records, and the folders of these and of their files.
         check
             Whether to read the data files and compare their checksums, too; otherwise their sizes
             only.
         only
             Partitions whose files are read; None: those of all.
+
+        Returns
+        -------
+        dict, dict
+            The sound records by partition, ascending, and why others cannot be used.
         """
-        numbers = self.numbers_of(Commit, "commits")
+        numbers = self.numbers_of(kind, under)
         if not numbers:
-            return Examined({}, {})
-        records = self.read_each(Commit, numbers.values())
+            return {}, {}
+        records = self.read_each(kind, numbers.values())
         plan = self.read(PlanRecord)
-        sizes = self.files("bicliques")  # after the records: a data file is there before its commit
-        sound: dict[int, Commit] = {}
+        sizes = self.files(data)  # after the records: a data file is there before its commit
+        sound: dict[int, P] = {}
         damaged: dict[int, str] = {}
         checked = [check and (only is None or number in only) for number in numbers]
         with ThreadPoolExecutor(READERS, "check") as pool:
@@ -341,13 +343,13 @@ class RunFolder(Folder):
             if reason is not None:  # another process may have replaced it meanwhile, or taken it away
                 if not self.has(name):
                     continue
-                record = self.read_each(Commit, [name])[name]
-                reason = self.why_unusable(name, record, plan, self.files("bicliques"), compare)
+                record = self.read_each(kind, [name])[name]
+                reason = self.why_unusable(name, record, plan, self.files(data), compare)
             if reason is None and not isinstance(record, DamageError):
                 sound[number] = record
             else:
                 damaged[number] = str(reason)
-        return Examined(sound, damaged)
+        return sound, damaged
 
     def numbers_of(self, kind: type[Record], under: str) -> dict[int, str]:
         """Partitions that have a record of a kind in a folder, ascending, with its name."""

@@ -215,7 +215,7 @@ def test_a_commit_that_cannot_be_used_is_named(store, why):
         run.remove(data_name(3))
     if why == "damaged":
         run.write_bytes(Commit.name(3), b"{}")
-    assert list(run.examine().damaged) == [3]
+    assert list(run.examine_commits()[1]) == [3]
     with pytest.raises(DamageError, match=r"partition 3: .*bicliq verify"):
         run.committed()
 
