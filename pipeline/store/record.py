@@ -25,8 +25,6 @@ PLACE, KIND, SEAL = "record", "kind", "seal"
 
 SEAL_BEGINS = f',\n  "{SEAL}": "'.encode()
 
-STRICT = ConfigDict(strict=True, extra="forbid")
-
 
 def _inside(name: str) -> str:
     """Refuse the name of a file, a graph or a run that would lead out of its folder."""
@@ -48,8 +46,14 @@ Name = Annotated[str, AfterValidator(_one_folder)]
 """Numbers of something, of vertices of a side, a set digest, and the name of a graph or a run."""
 
 
+class Entry:
+    """Part of a record, whose entries have exactly the types that it says."""
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="forbid")
+
+
 @dataclass(frozen=True)
-class StoredFile:
+class StoredFile(Entry):
     """A file as a record names it.
 
     Parameters
@@ -62,15 +66,13 @@ class StoredFile:
         xxh3-128 of its bytes, in hex.
     """
 
-    __pydantic_config__ = STRICT
-
     name: Annotated[str, AfterValidator(_inside)]
     bytes: Count
     checksum: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record:
+class Record(Entry):
     """What all kinds have: the files that they name.
 
     Parameters
@@ -79,7 +81,6 @@ class Record:
         The files, which are in the folder of the record's graph, run or clique.
     """
 
-    __pydantic_config__ = STRICT
     kind: ClassVar[str]
     at: ClassVar[str]
     pattern: ClassVar[re.Pattern[str]]

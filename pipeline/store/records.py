@@ -13,7 +13,7 @@ from pydantic import Field
 
 from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.settings import PlanSettings, PublishSettings, SearchSettings
-from bicliq.pipeline.store.record import STRICT, Count, Digest, Name, Record, StoredFile, Vertices
+from bicliq.pipeline.store.record import Count, Digest, Entry, Name, Record, StoredFile, Vertices
 
 FORMAT = 5
 """Version of the records and of the layout; a store of another version is refused."""
@@ -184,10 +184,8 @@ class Manifest(Record, kind="manifest", at="manifest.json"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TakenFile:
+class TakenFile(Entry):
     """Which version took a file, and when; and whether it was taken away, or changed nothing."""
-
-    __pydantic_config__ = STRICT
 
     version: Name
     deleted: bool
@@ -197,18 +195,11 @@ class TakenFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Updated:
+class Updated(Entry):
     """How a version was made of its parent (`pipeline.versions.update_record.UpdateRecord`).
 
-    Parameters
-    ----------
-    files
-        The files that it took (`pipeline.versions.sources.SourceFile`).
-    appeared, vanished, seconds
-        None where the graph was searched whole, or until that is known.
+    What appeared and vanished is None where the graph was searched whole.
     """
-
-    __pydantic_config__ = STRICT
 
     how: str
     reason: str
@@ -229,7 +220,7 @@ class Updated:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayerRows:
+class LayerRows(Entry):
     """What a version says of one of its files of bicliques: those that appeared, or vanished.
 
     Parameters
@@ -245,8 +236,6 @@ class LayerRows:
         Whether the file holds both sides, or the smaller ones alone.
     """
 
-    __pydantic_config__ = STRICT
-
     rows: Count
     digest: Digest
     sizes: dict[str, Any]
@@ -255,7 +244,7 @@ class LayerRows:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Version:
+class Version(Entry):
     """What makes a run a version that stands on others (`pipeline.store.versions`).
 
     Parameters
@@ -267,8 +256,6 @@ class Version:
         What its own two files hold; and what it holds altogether.
     """
 
-    __pydantic_config__ = STRICT
-
     base: Name
     layers: Annotated[list[Name], Field(min_length=1)]
     appeared: LayerRows
@@ -277,10 +264,8 @@ class Version:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Held:
+class Held(Entry):
     """Bicliques, digest and moment of the version that a run holds, which was written whole."""
-
-    __pydantic_config__ = STRICT
 
     bicliques: Count
     digest: Digest
