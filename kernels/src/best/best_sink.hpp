@@ -266,9 +266,9 @@ class BestSink {
     }
     return fewest;
   }
-  /// The most that s rows are worth with so many members and candidates, of which an answer may have
-  /// fewer. By surprise each counted column adds something with the best s rows, so that all of them
-  /// bound any choice; and so do as many as an answer can have, each with the best term.
+  /// The most that s rows are worth with so many members and candidates, of which an answer may
+  /// have fewer. By surprise each counted column adds something with the best s rows, so that all
+  /// of them bound any choice; and so do as many as an answer can have, each with the best term.
   i64 most_of(u32 s, u32 n_members, u64 columns, i64 member_sum, i64 column_sum) const {
     const i64 most = scores_.most(s, columns, scores_.by_size() ? 0 : prefix_[s], column_sum);
     const u64 kept = scores_.sizes.max_columns;
