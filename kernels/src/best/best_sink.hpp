@@ -260,12 +260,18 @@ class BestSink : public SinkBase {
       sum_at_[s] = 0;
       if (columns == n_members || s < rows_needed_ || s > scores_.sizes.max_rows) continue;
       if (columns < scores_.sizes.min_columns || s * columns < scores_.sizes.min_edges) continue;
-      const u64 kept = std::min<u64>(columns, scores_.sizes.max_columns);  // of weight all: those may add nothing
-      const i64 sum = kept == columns || scores_.objective != Objective::surprise ? column_sum
-                      : std::min(column_sum, static_cast<i64>(hash) + static_cast<i64>(kept - n_members) * best_term_);
-      if (scores_.most(s, kept, scores_.by_size() ? 0 : prefix_[s], sum) - Worth::cost(scores_.row_cost, s) >= least) fewest = s;
+      if (most_of(s, n_members, columns, static_cast<i64>(hash), column_sum) - Worth::cost(scores_.row_cost, s) >= least) fewest = s;
     }
     return fewest;
+  }
+  /// The most that s rows are worth with so many members and candidates, of which an answer may
+  /// have fewer. By surprise each counted column adds something with the best s rows, so that all
+  /// of them bound any choice; and so do as many as an answer can have, each with the best term.
+  i64 most_of(u32 s, u32 n_members, u64 columns, i64 member_sum, i64 column_sum) const {
+    const i64 most = scores_.most(s, columns, scores_.by_size() ? 0 : prefix_[s], column_sum);
+    const u64 kept = scores_.sizes.max_columns;
+    if (scores_.objective != Objective::surprise || columns <= kept) return most;
+    return std::min(most, scores_.most(s, kept, prefix_[s], member_sum + static_cast<i64>(kept - n_members) * best_term_));
   }
   void forget() {
     std::fill(n_at_.begin(), n_at_.begin() + n_prefix_ + 1, 0);

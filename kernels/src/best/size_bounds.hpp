@@ -28,7 +28,7 @@ class SizeBounds {
     if (columns >= best_row_.size() || fewest >= best_column_.size()) return INT64_MIN;
     Worth of_pairs = worth;
     of_pairs.charge(rows, columns);
-    of_pairs.largest_pair = correction_.pair(best_row_[columns] + best_column_[fewest]);
+    of_pairs.largest_pair = correction_.most(best_row_[columns] + best_column_[fewest]);
     return of_pairs.most(rows, columns);
   }
   /// Columns without which nothing of `fewest` to `rows` rows reaches `least`; one more than `most`
