@@ -7,7 +7,7 @@
 // is the number of rows that a candidate must have: one with fewer is in no answer below the node,
 // nor can it exclude one.
 //
-// `MaximalBicliques` asks a sink only if it has `kAims` (search_state.hpp). The sum of the
+// `MaximalBicliques` asks a sink that `wants_best` (search/sink.hpp). The sum of the
 // members' hashes, which the search carries along, is here the sum of their terms.
 //
 // Cost of a bound: a step a candidate and a step a row.
@@ -16,10 +16,11 @@
 #include "best/best_list.hpp"
 #include "best/scores.hpp"
 #include "lanes/lanes.hpp"
+#include "search/sink.hpp"
 
 #include <functional>
 
-namespace bicliq {
+namespace bicliq::best {
 
 /// The graph's vertices by their numbers in the input.
 struct Numbers {
@@ -39,11 +40,9 @@ struct Numbers {
   }
 };
 
-inline namespace BICLIQ_ISA {
-
-class BestSink {
+class BestSink : public SinkBase {
  public:
-  static constexpr bool kMembers = true, kIds = true, kBounded = false, kAims = true;
+  static constexpr bool wants_best = true, bounds_by_size = true;
 
   BestSink(const Scores& scores, const Numbers& numbers, u32 most_rows, BestList& best)
       : scores_(scores), numbers_(numbers), best_(best), n_at_(usize{most_rows} + 2), sum_at_(usize{most_rows} + 2),
@@ -51,7 +50,6 @@ class BestSink {
 
   // ---- what is found ----------------------------------------------------------------------------
 
-  void root(u32) {}
   u64 column_hash(u32 c) const { return scores_.by_size() ? 0 : static_cast<u64>(scores_.column_terms[c]); }
   /// The rows that the bits of the coming masks stand for.
   void rows(const u32* rows, u32 n) {
@@ -85,7 +83,7 @@ class BestSink {
       column_sum = static_cast<i64>(members.hash + sum_selected(leaf_terms_, joined));
     }
     const i64 value = scores_.value(n, n_columns, row_sum, column_sum);
-    if (value < best_.least() || !scores_.sizes.accept(n, n_columns)) return;
+    if (value < best_.least() || !scores_.sizes.accepts(n, n_columns)) return;
     u32 list[kLanes];
     u32 at = 0;
     for (u32 bits = rows; bits; bits &= bits - 1) list[at++] = subtree_rows_[first_set(bits)];
@@ -107,7 +105,7 @@ class BestSink {
       for (u32 i = 0; i < n_columns; ++i) column_sum += scores_.column_terms[columns[i]];
     }
     const i64 value = scores_.value(n_rows, n_columns, row_sum, column_sum);
-    if (value >= best_.least() && scores_.sizes.accept(n_rows, n_columns)) offer(value, rows, n_rows, columns, n_columns);
+    if (value >= best_.least() && scores_.sizes.accepts(n_rows, n_columns)) offer(value, rows, n_rows, columns, n_columns);
   }
 
   // ---- greed ------------------------------------------------------------------------------------
@@ -262,12 +260,18 @@ class BestSink {
       sum_at_[s] = 0;
       if (columns == n_members || s < rows_needed_ || s > scores_.sizes.max_rows) continue;
       if (columns < scores_.sizes.min_columns || s * columns < scores_.sizes.min_edges) continue;
-      const u64 kept = std::min<u64>(columns, scores_.sizes.max_columns);  // of weight all: those may add nothing
-      const i64 sum = kept == columns || scores_.objective != Objective::surprise ? column_sum
-                      : std::min(column_sum, static_cast<i64>(hash) + static_cast<i64>(kept - n_members) * best_term_);
-      if (scores_.most(s, kept, scores_.by_size() ? 0 : prefix_[s], sum) - Worth::cost(scores_.row_cost, s) >= least) fewest = s;
+      if (most_of(s, n_members, columns, static_cast<i64>(hash), column_sum) - Worth::cost(scores_.row_cost, s) >= least) fewest = s;
     }
     return fewest;
+  }
+  /// The most that s rows are worth with so many members and candidates, of which an answer may
+  /// have fewer. By surprise each counted column adds something with the best s rows, so that all
+  /// of them bound any choice; and so do as many as an answer can have, each with the best term.
+  i64 most_of(u32 s, u32 n_members, u64 columns, i64 member_sum, i64 column_sum) const {
+    const i64 most = scores_.most(s, columns, scores_.by_size() ? 0 : prefix_[s], column_sum);
+    const u64 kept = scores_.sizes.max_columns;
+    if (scores_.objective != Objective::surprise || columns <= kept) return most;
+    return std::min(most, scores_.most(s, kept, prefix_[s], member_sum + static_cast<i64>(kept - n_members) * best_term_));
   }
   void forget() {
     std::fill(n_at_.begin(), n_at_.begin() + n_prefix_ + 1, 0);
@@ -289,5 +293,4 @@ class BestSink {
   u64 subtree_terms_[kLanes] = {}, leaf_terms_[kLanes] = {};
 };
 
-}  // namespace BICLIQ_ISA
-}  // namespace bicliq
+}  // namespace bicliq::best

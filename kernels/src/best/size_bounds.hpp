@@ -12,8 +12,7 @@
 #include "best/core_parts.hpp"
 #include "graphs/objective.hpp"
 
-namespace bicliq {
-inline namespace BICLIQ_ISA {
+namespace bicliq::best {
 
 class SizeBounds {
  public:
@@ -29,7 +28,7 @@ class SizeBounds {
     if (columns >= best_row_.size() || fewest >= best_column_.size()) return INT64_MIN;
     Worth of_pairs = worth;
     of_pairs.charge(rows, columns);
-    of_pairs.largest_pair = correction_.pair(best_row_[columns] + best_column_[fewest]);
+    of_pairs.largest_pair = correction_.most(best_row_[columns] + best_column_[fewest]);
     return of_pairs.most(rows, columns);
   }
   /// Columns without which nothing of `fewest` to `rows` rows reaches `least`; one more than `most`
@@ -57,5 +56,4 @@ class SizeBounds {
   std::vector<i64> best_row_, best_column_;  // by number of neighbours
 };
 
-}  // namespace BICLIQ_ISA
-}  // namespace bicliq
+}  // namespace bicliq::best

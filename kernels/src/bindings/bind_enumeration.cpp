@@ -32,7 +32,7 @@ class WorkersRowGroup : public OpenRowGroup {
 /// What the search needs of whom takes what it finds: rows of changes, or a layout.
 void take_by(const std::optional<nb::object>& taker, Settings& settings) {
   if (taker && nb::isinstance<Settler>(*taker)) {
-    settings.changes = &nb::inst_ptr<Settler>(*taker)->task();
+    settings.worker = [task = &nb::inst_ptr<Settler>(*taker)->task()](Enumeration& of) { search_changes(*task, of); };
   } else if (taker) {
     const RowGroupMaker* maker = nb::cast<const RowGroupMaker*>(*taker);
     settings.places = maker->takes_places();
