@@ -86,7 +86,7 @@ class Record(Entry):
     pattern: ClassVar[re.Pattern[str]]
     """Its name in that folder, with braces, or groups, for what tells it from others."""
     file_pattern: ClassVar[re.Pattern[str]]
-    """Names of files that it may name; those that each attempt writes anew have a group for that."""
+    """Names of files that it may name; a group of it tells those that each attempt writes anew."""
 
     stored: tuple[StoredFile, ...] = ()
 
