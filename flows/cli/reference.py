@@ -45,7 +45,7 @@ def settings_page() -> str:
 
 
 SHARED = 3
-"""Commands that have one option with one meaning, from which on it is explained once."""
+"""Commands that share an option, from which on it is explained once."""
 
 
 def commands_page() -> str:
@@ -76,7 +76,7 @@ def commands_page() -> str:
 
 
 def _shared_rows(tables: list[list[str]]) -> set[str]:
-    """Rows of options that stand in several tables, one a flag: the meaning that most commands give it."""
+    """Rows of options in several tables, one a flag: the meaning that most commands give it."""
     numbers = Counter(row for rows in tables for row in rows if _flags(row).startswith("--"))
     usual = {_flags(row): row for row, number in reversed(numbers.most_common()) if number >= SHARED}
     return set(usual.values())
