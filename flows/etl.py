@@ -38,11 +38,10 @@ from bicliq.pipeline.report.page import has_report, write_report
 from bicliq.pipeline.report.pictures import alone, sizes_picture
 from bicliq.pipeline.run import StageClock, summary
 from bicliq.pipeline.settings import Settings
-from bicliq.pipeline.stages.planned import read_plan_record
+from bicliq.pipeline.stages.planned import place_partitions
 from bicliq.pipeline.stages.publish import publish_in_part
 from bicliq.pipeline.stages.search_run import batches_of
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.manifest import read_manifest
 from bicliq.pipeline.store.results import open_run
 
 LARGEST, SHOWN_IDS = 10, 6
@@ -113,7 +112,7 @@ def search_and_publish(
     values = asked.model_dump(mode="json")
     store = Store.open(asked.store, create=False)
     before = store.run(run).manifest()
-    placement = read_plan_record(store.run(run)).placement(asked)
+    placement = place_partitions(store.run(run).planned, asked)
     expected = forecast_task(run, values)
     with artifacts() as shown:
         with clock("search"):
@@ -127,10 +126,10 @@ def search_and_publish(
             with clock("verify"):
                 verify_task(run, values)
         record = summary(
-            store, read_manifest(store, run), searched, placement, clock.seconds, ingested, expected=expected
+            store, store.run(run).published(), searched, placement, clock.seconds, ingested, expected=expected
         ).record()
-        if before is not None and before["complete"] and not searched and has_report(store.uri, run):
-            get_run_logger().info("nothing changed since %s: the report of run %s stands", before["created"], run)
+        if before is not None and before.complete and not searched and has_report(store.uri, run):
+            get_run_logger().info("nothing changed since %s: the report of run %s stands", before.created, run)
             return record
         tell_prefect(notify_finished(asked, record))  # first: a report that is there says that this was told
         shown.text(f"report-{run}", _report(store, record), f"run {run}, and its largest bicliques")

@@ -27,7 +27,7 @@ from bicliq.pipeline.stages.checks import check_input
 from bicliq.pipeline.stages.forecast import forecast
 from bicliq.pipeline.stages.ingest import ingest
 from bicliq.pipeline.stages.plan import plan
-from bicliq.pipeline.stages.planned import read_plan_record
+from bicliq.pipeline.stages.planned import place_partitions
 from bicliq.pipeline.stages.profile import profile
 from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.search_run import search_run
@@ -123,7 +123,7 @@ def forecast_task(run: str, settings: dict[str, Any]) -> dict[str, Any] | None:
     """What the search will find and cost; what does not fit the disk is refused."""
     asked = settings_of(settings)
     store = Store.open(asked.store, create=False)
-    return forecast(store, read_plan_record(store.run(run)), asked)
+    return forecast(store, store.run(run).planned, asked)
 
 
 @task(name="search", task_run_name="search {run} batch {number}", **STAGE)
@@ -142,7 +142,7 @@ def search_task(
     """
     asked = settings_of(settings)
     store = Store.open(asked.store, create=False)
-    placement = read_plan_record(store.run(run)).placement(asked)
+    placement = place_partitions(store.run(run).planned, asked)
     call = {**call_options(asked.search), "time_limit": time_limit}
     options: dict[str, Any] = {**call, "placement": placement, "only": partitions}
     show = partial(show_search, run, "search")

@@ -62,11 +62,8 @@ def count_bicliques(
 
     Parameters
     ----------
-    indptr : array of int, shape (n_left + 1,)
-    indices : array of int, shape (n_edges,)
-        CSR of the left side; each row ascending, without repetition.
-    n_right : int
-        Number of right vertices.
+    indptr, indices, n_right
+        CSR of the left side, as of `enumerate_maximal_bicliques`.
     p, q : int
         Left and right size, from 1 up; larger than the graph counts 0.
     method : {"auto", "levels", "pivot", "butterfly"}
@@ -147,11 +144,8 @@ def count_all_bicliques(
 
     Parameters
     ----------
-    indptr : array of int, shape (n_left + 1,)
-    indices : array of int, shape (n_edges,)
-        CSR of the left side; each row ascending, without repetition.
-    n_right : int
-        Number of right vertices.
+    indptr, indices, n_right
+        CSR of the left side, as of `enumerate_maximal_bicliques`.
     max_p, max_q : int
         Largest left and right size, from 1 up.
     side, roots, threads, progress

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -42,6 +42,34 @@ UNREACHED = 2**63
 """More edges than a biclique can have, and more bicliques than a search can find."""
 
 
+class AskedOfAll(TypedDict, total=False):
+    """What a search or an estimate may be asked for; `enumerate_maximal_bicliques` has it all."""
+
+    side: Literal["auto", "left", "right"]
+    min_left: int
+    min_right: int
+    min_edges: int
+    threads: int
+
+
+class Asked(AskedOfAll, total=False):
+    """The same of a search."""
+
+    roots: Any
+    left_ids: Any
+    right_ids: Any
+    left_hashes: Any
+    right_hashes: Any
+    max_bicliques: int | None
+
+
+class AskedOfStream(Asked, total=False):
+    """The same of a stream, and when a batch ends; `stream_maximal_bicliques`."""
+
+    batch_bicliques: int
+    batch_ids: int
+
+
 @memory_is_capacity
 def enumerate_maximal_bicliques(
     indptr: Any,
@@ -49,19 +77,9 @@ def enumerate_maximal_bicliques(
     n_right: int,
     *,
     mode: Literal["count", "digest"] = "count",
-    side: Literal["auto", "left", "right"] = "auto",
-    roots: Any = None,
-    left_ids: Any = None,
-    right_ids: Any = None,
-    left_hashes: Any = None,
-    right_hashes: Any = None,
-    min_left: int = 1,
-    min_right: int = 1,
-    min_edges: int = 1,
-    max_bicliques: int | None = None,
-    threads: int = 1,
     backend: str = "cpu",
     progress: ProgressCallback | None = None,
+    **asked: Unpack[Asked],
 ) -> EnumerationResult:
     """Count, or digest, the maximal bicliques of a bipartite graph.
 
@@ -126,23 +144,7 @@ def enumerate_maximal_bicliques(
     2
     """
     one_of("mode", mode, ("count", "digest"))  # stream_maximal_bicliques enumerates
-    request = checked_request(
-        indptr,
-        indices,
-        n_right,
-        backend,
-        side=side,
-        roots=roots,
-        left_ids=left_ids,
-        right_ids=right_ids,
-        left_hashes=left_hashes,
-        right_hashes=right_hashes,
-        min_left=min_left,
-        min_right=min_right,
-        min_edges=min_edges,
-        max_bicliques=max_bicliques,
-        threads=threads,
-    )
+    request = checked_request(indptr, indices, n_right, backend, **asked)
     search = CudaSearch(request, mode) if backend == Backend.CUDA else CpuSearch(request, mode)
     search.wait(progress)
     return search.result()
@@ -154,22 +156,10 @@ def stream_maximal_bicliques(
     indices: Any,
     n_right: int,
     *,
-    side: Literal["auto", "left", "right"] = "auto",
-    roots: Any = None,
-    left_ids: Any = None,
-    right_ids: Any = None,
-    left_hashes: Any = None,
-    right_hashes: Any = None,
-    min_left: int = 1,
-    min_right: int = 1,
-    min_edges: int = 1,
-    max_bicliques: int | None = None,
-    threads: int = 1,
     backend: str = "cpu",
-    batch_bicliques: int = 65_536,
-    batch_ids: int = 1 << 20,
     on_device: bool = False,
     until: Callable[[], bool] | None = None,
+    **asked: Unpack[AskedOfStream],
 ) -> BicliqueStream:
     """Enumerate the maximal bicliques of a bipartite graph as a stream of batches.
 
@@ -197,32 +187,14 @@ def stream_maximal_bicliques(
     ...     [(batch.left.tolist(), batch.right.tolist()) for batch in stream]
     [([0, 1], [0, 1])]
     """
-    request = checked_request(
-        indptr,
-        indices,
-        n_right,
-        backend,
-        side=side,
-        roots=roots,
-        left_ids=left_ids,
-        right_ids=right_ids,
-        left_hashes=left_hashes,
-        right_hashes=right_hashes,
-        min_left=min_left,
-        min_right=min_right,
-        min_edges=min_edges,
-        max_bicliques=max_bicliques,
-        threads=threads,
-        batch_bicliques=batch_bicliques,
-        batch_ids=batch_ids,
-    )
+    request = checked_request(indptr, indices, n_right, backend, **asked)
     if on_device and backend != Backend.CUDA:
         raise BackendError(
             f"backend {str(backend)!r} has no batches on a device; leave on_device out, or search on a GPU"
         )
     if backend == Backend.CUDA:
-        return BicliqueStream(CudaStreamSearch(request, on_device=on_device), max_bicliques, until)
-    return BicliqueStream(CpuSearch(request, "enumerate"), max_bicliques, until)
+        return BicliqueStream(CudaStreamSearch(request, on_device=on_device), asked.get("max_bicliques"), until)
+    return BicliqueStream(CpuSearch(request, "enumerate"), asked.get("max_bicliques"), until)
 
 
 def stream_row_groups(
@@ -231,10 +203,8 @@ def stream_row_groups(
     n_right: int,
     layout: RowGroupLayout,
     *,
-    side: Literal["auto", "left", "right"] = "auto",
-    threads: int = 1,
     until: Callable[[], bool] | None = None,
-    **options: Any,
+    **asked: Unpack[AskedOfStream],
 ) -> Stream[RowGroup]:
     """Enumerate the maximal bicliques of a bipartite graph as row groups of a Parquet file.
 
@@ -244,9 +214,9 @@ def stream_row_groups(
     ----------
     layout : RowGroupLayout
         How they are laid out.
-    side, threads, until, **options
-        As of `stream_maximal_bicliques`, which says what else there is; but no `max_bicliques`. A
-        row group of both sides ends before it has more than 65,536 vertices of one, if it can.
+    until, **asked
+        As of `stream_maximal_bicliques`; but no `max_bicliques`. A row group of both sides ends
+        before it has more than 65,536 vertices of one, if it can.
 
     Returns
     -------
@@ -260,10 +230,9 @@ def stream_row_groups(
     ...     [(group.rows, group.sizes["largest"]) for group in stream]
     [(1, {'n_left': 2, 'n_right': 2, 'n_edges': 4})]
     """
-    bounds = {"min_left": 1, "min_right": 1, "min_edges": 1, **options}
-    if bounds.get("max_bicliques") is not None:
+    if asked.get("max_bicliques") is not None:
         raise ValueError("a limit of bicliques cuts batches, not row groups: use stream_maximal_bicliques")
-    request = checked_request(indptr, indices, n_right, Backend.CPU, side=side, threads=threads, **bounds)
+    request = checked_request(indptr, indices, n_right, Backend.CPU, **asked)
     return Stream(CpuSearch(request, "enumerate", layout), until)
 
 
@@ -272,9 +241,8 @@ def stream_smaller_sides(
     indices: Any,
     n_right: int,
     *,
-    side: Literal["auto", "left", "right"] = "auto",
     on_device: bool = False,
-    **options: Any,
+    **asked: Unpack[AskedOfStream],
 ) -> Stream[SmallerBatch]:
     """Enumerate the maximal bicliques of a bipartite graph on a GPU, of each the smaller side.
 
@@ -283,8 +251,8 @@ def stream_smaller_sides(
 
     Parameters
     ----------
-    side, on_device, **options
-        As of `stream_maximal_bicliques`, which says what else there is; but no `max_bicliques`.
+    on_device, **asked
+        As of `stream_maximal_bicliques`; but no `max_bicliques`.
 
     Returns
     -------
@@ -303,8 +271,7 @@ def stream_smaller_sides(
     ...     with kernels.stream_smaller_sides([0, 2, 4, 6], [0, 1, 0, 1, 0, 1], 2) as stream:
     ...         assert [batch.smaller.tolist() for batch in stream] == [[0, 1]]
     """
-    asked = {"min_left": 1, "min_right": 1, "min_edges": 1, "threads": 1, **options}
-    request = checked_request(indptr, indices, n_right, Backend.CUDA, side=side, **asked)
+    request = checked_request(indptr, indices, n_right, Backend.CUDA, **asked)
     return Stream(CudaSmallerSearch(request, on_device=on_device), None)
 
 
@@ -314,17 +281,17 @@ def checked_request(
     n_right: int,
     backend: str,
     *,
-    side: str,
-    min_left: int,
-    min_right: int,
-    min_edges: int,
-    threads: int,
+    side: str = "auto",
     roots: Any = None,
     left_ids: Any = None,
     right_ids: Any = None,
     left_hashes: Any = None,
     right_hashes: Any = None,
+    min_left: int = 1,
+    min_right: int = 1,
+    min_edges: int = 1,
     max_bicliques: int | None = None,
+    threads: int = 1,
     batch_bicliques: int = 65_536,
     batch_ids: int = 1 << 20,
 ) -> EnumerationRequest:
@@ -337,35 +304,33 @@ def checked_request(
     one_of("side", side, ("auto", "left", "right"))
     if roots is not None and side == "auto":
         raise ValueError("roots are vertices of one side: say side='left' or side='right'")
-    least_left = whole_number("min_left", min_left, most=LARGEST_SIZE)
-    least_right = whole_number("min_right", min_right, most=LARGEST_SIZE)
-    least_edges = min(whole_number("min_edges", min_edges), UNREACHED)
-    most = None if max_bicliques is None else min(whole_number("max_bicliques", max_bicliques), UNREACHED)
-    workers = number_of_threads(threads)
-    bicliques_a_batch = whole_number("batch_bicliques", batch_bicliques, most=LARGEST_BATCH)
-    ids_a_batch = whole_number("batch_ids", batch_ids, most=LARGEST_BATCH)
+    checked: dict[str, Any] = {
+        "min_left": whole_number("min_left", min_left, most=LARGEST_SIZE),
+        "min_right": whole_number("min_right", min_right, most=LARGEST_SIZE),
+        "min_edges": min(whole_number("min_edges", min_edges), UNREACHED),
+        "max_bicliques": None
+        if max_bicliques is None
+        else min(whole_number("max_bicliques", max_bicliques), UNREACHED),
+        "threads": number_of_threads(threads),
+        "batch_bicliques": whole_number("batch_bicliques", batch_bicliques, most=LARGEST_BATCH),
+        "batch_ids": whole_number("batch_ids", batch_ids, most=LARGEST_BATCH),
+    }
     graph = Packed.of(starts, columns, n_columns)
     chosen = chosen_side(side, graph, backend)
     wanted = None if roots is None else checked_roots(roots, n_left if chosen == "left" else n_columns)
     left = _ids_of(graph.left, left_ids, n_left, "left_ids")
     right = _ids_of(graph.right, right_ids, n_columns, "right_ids")
     return EnumerationRequest(
-        indptr=graph.indptr,
-        indices=graph.indices,
-        n_right=graph.n_right,
-        side=chosen,
-        roots=None if wanted is None else graph.roots(wanted, chosen),
-        left_ids=left,
-        right_ids=right,
-        left_hashes=_hashes_of(graph.left, left_hashes, n_left, "left_hashes", left),
-        right_hashes=_hashes_of(graph.right, right_hashes, n_columns, "right_hashes", right),
-        min_left=least_left,
-        min_right=least_right,
-        min_edges=least_edges,
-        max_bicliques=most,
-        threads=workers,
-        batch_bicliques=bicliques_a_batch,
-        batch_ids=ids_a_batch,
+        graph.indptr,
+        graph.indices,
+        graph.n_right,
+        chosen,
+        None if wanted is None else graph.roots(wanted, chosen),
+        left,
+        right,
+        _hashes_of(graph.left, left_hashes, n_left, "left_hashes", left),
+        _hashes_of(graph.right, right_hashes, n_columns, "right_hashes", right),
+        **checked,
     )
 
 

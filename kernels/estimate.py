@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from bicliq.kernels.backend import Backend, why_not
 from bicliq.kernels.contracts import EnumerationRequest, Side
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda.device import multiprocessors
-from bicliq.kernels.enumeration import LARGEST_SIZE, checked_request
+from bicliq.kernels.enumeration import LARGEST_SIZE, AskedOfAll, checked_request
 from bicliq.kernels.errors import memory_is_capacity
 
 WORK = 1 << 23
@@ -105,31 +105,20 @@ def estimate_bicliques(
     indices: Any,
     n_right: int,
     *,
-    side: Literal["auto", "left", "right"] = "auto",
-    min_left: int = 1,
-    min_right: int = 1,
-    min_edges: int = 1,
     left_steps: Any = (),
     right_steps: Any = (),
     work: int = WORK,
     share: float = SHARE,
     seed: int = 0,
-    threads: int = 1,
     one_side: bool = False,
+    **asked: Unpack[AskedOfAll],
 ) -> BicliqueEstimate:
     """Estimate the number of maximal bicliques, and of the ids in their lists.
 
     Parameters
     ----------
-    indptr : array of int, shape (n_left + 1,)
-    indices : array of int, shape (n_edges,)
-        CSR of the left side; each row ascending, without repetition.
-    n_right : int
-        Number of right vertices.
-    side : {"auto", "left", "right"}
-        The side that the search would have its roots on; "auto" takes that of `choose_side`.
-    min_left, min_right, min_edges : int
-        Only bicliques with at least so many left vertices, right vertices, and edges.
+    indptr, indices, n_right
+        CSR of the left side, as of `enumerate_maximal_bicliques`.
     left_steps, right_steps : sequence of int
         Higher thresholds for which the number is wanted as well, ascending.
     work : int
@@ -139,11 +128,11 @@ def estimate_bicliques(
     seed : int
         Of the random ways down. Seed and work give the same numbers on every machine, with any
         number of threads; only `seconds` is measured.
-    threads : int
-        Worker threads; 0 takes all cores that this process may use.
     one_side : bool
         Take all random ways from the side of the search, whether or not they scatter less from the
         other: to lay the graph out once is a third of a small estimate.
+    **asked
+        side, min_left, min_right, min_edges and threads, as of `enumerate_maximal_bicliques`.
 
     Returns
     -------
@@ -173,17 +162,7 @@ def estimate_bicliques(
     >>> found.bicliques, found.low, found.high, found.ids, found.exact
     (2, 2, 2, 8, True)
     """
-    request = checked_request(
-        indptr,
-        indices,
-        n_right,
-        "cpu",
-        side=side,
-        min_left=min_left,
-        min_right=min_right,
-        min_edges=min_edges,
-        threads=threads,
-    )
+    request = checked_request(indptr, indices, n_right, "cpu", **asked)
     steps = _steps("left_steps", left_steps, request.min_left), _steps("right_steps", right_steps, request.min_right)
     if not 0 <= share < 1:
         raise ValueError(f"share is {share}; it must be at least 0 and below 1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, get_args
@@ -19,8 +19,10 @@ from bicliq.kernels.enumeration import LARGEST_SIZE, UNREACHED, chosen_side
 from bicliq.kernels.errors import BackendError, memory_is_capacity
 from bicliq.kernels.surprise import SURPRISE_UNIT, SurpriseTerms
 
-NONE = np.zeros(0, np.int64)
+NONE, NO_HASHES = np.zeros(0, np.int64), np.zeros(0, np.uint64)
 """Terms or costs of what has none."""
+
+NO_TERMS = SurpriseTerms(NONE, NONE, NONE, NONE)
 
 Objective = Literal["edges", "vertices", "balanced", "weight", "surprise"]
 OBJECTIVES: tuple[str, ...] = get_args(Objective)
@@ -128,11 +130,8 @@ def top_bicliques(
 
     Parameters
     ----------
-    indptr : array of int, shape (n_left + 1,)
-    indices : array of int, shape (n_edges,)
-        CSR of the left side; each row ascending, without repetition.
-    n_right : int
-        Number of right vertices.
+    indptr, indices, n_right
+        CSR of the left side, as of `enumerate_maximal_bicliques`.
     k : int
         How many; with 1 a maximum biclique.
     objective : {"edges", "vertices", "balanced", "weight", "surprise"}
@@ -222,14 +221,17 @@ def top_bicliques(
     one_of("objective", objective, OBJECTIVES)
     one_of("side", side, ("auto", "left", "right"))
     wanted = whole_number("k", k, most=MOST_ANSWERS)
-    sizes = [whole_number("min_left", min_left, most=LARGEST_SIZE)]
-    sizes.append(whole_number("min_right", min_right, most=LARGEST_SIZE))
-    sizes.append(min(whole_number("min_edges", min_edges), UNREACHED))
-    sizes.append(_largest("max_left", max_left))
-    sizes.append(_largest("max_right", max_right))
+    sizes = (
+        whole_number("min_left", min_left, most=LARGEST_SIZE),
+        whole_number("min_right", min_right, most=LARGEST_SIZE),
+        min(whole_number("min_edges", min_edges), UNREACHED),
+        _largest("max_left", max_left),
+        _largest("max_right", max_right),
+    )
     workers = number_of_threads(threads)
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time_limit is {time_limit!r}; it must be a number of seconds of at least 0")
+    weights, terms = None, NO_TERMS
     if edge_weights is not None or (diverse and objective != "surprise"):
         if edge_weights is not None and (left_weights is not None or right_weights is not None):
             raise ValueError("weights are those of edges or those of vertices, not both")
@@ -240,105 +242,117 @@ def top_bicliques(
         terms, unit = _terms(
             objective, starts, columns, n_columns, left_weights, right_weights, left_degrees, right_degrees
         )
-    graph = Packed.of(starts, columns, n_columns)
-    if Backend(backend) is Backend.CUDA:
+    graph, on_gpu = Packed.of(starts, columns, n_columns), Backend(backend) is Backend.CUDA
+    if on_gpu:
         reason = why_not("cuda") or gpu_cannot_find(
             wanted, objective, diverse=diverse, edge_weights=edge_weights is not None, time_limit=time_limit
         )
         if reason is not None:
             raise BackendError(f"backend 'cuda' cannot find this: {reason}")
-        return _on_gpu(graph, side, objective, wanted, _least(min_value, unit), sizes, terms, unit)
-    chosen: Side = side if side != "auto" else _faster_side(graph)
-    csr = graph.indptr, graph.indices, graph.n_right, chosen == "left"
-    extension = load_extension()
-    least = _least(min_value, unit)
+    chosen = chosen_side(side, graph, backend) if on_gpu or side != "auto" else _faster_side(graph)
+    least = max(_least(min_value, unit), 1) if diverse else _least(min_value, unit)
+    cover = _Cover(starts, columns) if diverse else None
+    terms = _of_kept(graph, terms)
+    asked = _Asked(graph, chosen, objective, wanted, least, sizes, terms, weights, unit, cover, workers, time_limit)
+    if on_gpu:
+        return _on_gpu(asked)
     if diverse and objective == "surprise":
-        step = partial(_step, csr, _of_kept(graph, terms), sizes, workers)
-        return _surprising_cover(
-            step, graph, _Cover(starts, columns), wanted, max(least, 1), chosen, workers, time_limit, progress
-        )
-    if edge_weights is not None or diverse:
-        task: Any = extension.EdgeFinding(
-            *csr, weights, bool(diverse), wanted, max(least, 1) if diverse else least, *sizes, workers
-        )
-    else:
-        by = extension.Objective[objective]
-        task = extension.Finding(*csr, by, wanted, least, _of_kept(graph, terms).arrays, [], *sizes, workers)
+        return _surprising_cover(asked, progress)
+    return _by_one_search(asked, progress)
 
-    def groups_of(answers: list[Any]) -> list[Group]:
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A checked question."""
+
+    graph: Packed
+    side: Side
+    objective: str
+    k: int
+    least: int
+    sizes: tuple[int, ...]  # min_left, min_right, min_edges, max_left, max_right
+    terms: SurpriseTerms
+    edge_weights: Int64Array | None
+    unit: float | None
+    cover: _Cover | None
+    threads: int
+    time_limit: float | None
+
+    @property
+    def csr(self) -> tuple[Any, ...]:
+        """The graph as the extension takes it."""
+        return self.graph.indptr, self.graph.indices, self.graph.n_right, self.side == "left"
+
+    def begun(self, k: int, least: int, covered: Sequence[Any] = (), *, only_opens: bool = False) -> Any:
+        """A search of the extension by terms of vertices, or by sizes."""
+        extension = load_extension()
+        by, terms = extension.Objective[self.objective], self.terms.arrays
+        return extension.Finding(*self.csr, by, k, least, terms, covered, *self.sizes, self.threads, only_opens)
+
+    def groups(self, answers: Sequence[Any]) -> list[Group]:
+        """Answers of a search in the numbers and units of who asked."""
+        of, unit = self.graph, self.unit
         return [
-            Group(_numbers(graph.left, left), _numbers(graph.right, right), value if unit is None else value * unit)
+            Group(_numbers(of.left, left), _numbers(of.right, right), value if unit is None else value * unit)
             for value, left, right in answers
         ]
 
-    cover = _Cover(starts, columns)
+    def result(self, groups: list[Group], told: Mapping[str, Any]) -> FindResult:
+        """What a search of the extension has come to."""
+        seconds = {name: told[f"{name}_seconds"] for name in ("prepare", "search")}
+        backend = f"cpu-{load_extension().isa}"
+        return FindResult(
+            groups, told["proven"], self.side, told["nodes"], told["roots"], seconds, self.threads, backend
+        )
+
+
+def _by_one_search(asked: _Asked, progress: Callable[[FindProgress], Any] | None) -> FindResult:
+    """Search the best, or a cover by weights of edges."""
+    extension, cover = load_extension(), asked.cover
+    if asked.edge_weights is None:
+        task = asked.begun(asked.k, asked.least)
+    else:
+        wanted = asked.edge_weights, cover is not None, asked.k, asked.least
+        task = extension.EdgeFinding(*asked.csr, *wanted, *asked.sizes, asked.threads)
 
     def tell(callback: Callable[[FindProgress], Any]) -> None:
-        found = groups_of(task.so_far(len(cover.groups)))
-        if diverse:
+        found = asked.groups(task.so_far(len(cover.groups) if cover else 0))
+        if cover:
             cover.add(found)
-        callback(FindProgress(list(cover.groups) if diverse else found, task.roots_done, task.n_roots))
+        callback(FindProgress(list(cover.groups) if cover else found, task.roots_done, task.n_roots))
 
-    wait_for(task, None if progress is None else partial(tell, progress), time_limit=time_limit)
+    wait_for(task, None if progress is None else partial(tell, progress), time_limit=asked.time_limit)
     told = task.result()
-    groups = groups_of(told["answers"])
-    if diverse:
+    groups = asked.groups(told["answers"])
+    if cover:
         cover.add(groups[len(cover.groups) :])
-    return FindResult(
-        groups=cover.groups if diverse else groups,
-        proven=told["proven"],
-        side=chosen,
-        nodes=told["nodes"],
-        roots=told["roots"],
-        seconds={"prepare": told["prepare_seconds"], "search": told["search_seconds"]},
-        threads=workers,
-        backend=f"cpu-{extension.isa}",
-    )
+    return asked.result(cover.groups if cover else groups, told)
 
 
-def _step(
-    csr: tuple[Any, ...], terms: SurpriseTerms, sizes: list[int], threads: int, covered: list[Any], least: int
-) -> Any:
-    """Start the search for the most surprising biclique besides what is covered."""
-    extension = load_extension()
-    return extension.Finding(*csr, extension.Objective.surprise, 1, least, terms.arrays, covered, *sizes, threads)
-
-
-def _surprising_cover(
-    step: Callable[[list[Any], int], Any],
-    graph: Packed,
-    cover: _Cover,
-    k: int,
-    least: int,
-    side: Side,
-    threads: int,
-    time_limit: float | None,
-    progress: Callable[[FindProgress], Any] | None,
-) -> FindResult:
+def _surprising_cover(asked: _Asked, progress: Callable[[FindProgress], Any] | None) -> FindResult:
     """Search step by step for what adds most, where a pair counts for one group alone."""
-    started, proven, nodes, roots = time.monotonic(), True, 0, 0
+    started, proven = time.monotonic(), True
     covered: list[Any] = []
-    seconds = {"prepare": 0.0, "search": 0.0}
-    while proven and len(covered) < k:
-        task = step(covered, least)
+    spent = dict.fromkeys(("nodes", "roots", "prepare_seconds", "search_seconds"), 0)
+    cover = asked.cover
+    assert cover is not None
+    while proven and len(covered) < asked.k:
+        task = asked.begun(1, asked.least, covered)
 
         def tell(running: Any = task) -> None:
             if progress is not None:
                 progress(FindProgress(list(cover.groups), running.roots_done, running.n_roots))
 
-        left = None if time_limit is None else max(time_limit - (time.monotonic() - started), 0.0)
-        wait_for(task, tell, time_limit=left)
+        limit = asked.time_limit
+        wait_for(task, tell, time_limit=limit and max(limit - (time.monotonic() - started), 0.0))
         told = task.result()
-        proven, nodes, roots = told["proven"], nodes + told["nodes"], roots + told["roots"]
-        seconds = {name: spent + told[f"{name}_seconds"] for name, spent in seconds.items()}
+        proven, spent = told["proven"], {name: before + told[name] for name, before in spent.items()}
         if not told["answers"]:
             break
-        ((value, left_members, right_members),) = told["answers"]
-        covered.append((left_members.tolist(), right_members.tolist()))
-        members = _numbers(graph.left, left_members), _numbers(graph.right, right_members)
-        cover.add([Group(*members, value * SURPRISE_UNIT)])
-    extension = load_extension()
-    return FindResult(cover.groups, proven, side, nodes, roots, seconds, threads, f"cpu-{extension.isa}")
+        ((_, left, right),) = told["answers"]
+        covered.append((left.tolist(), right.tolist()))
+        cover.add(asked.groups(told["answers"]))
+    return asked.result(cover.groups, {"proven": proven, **spent})
 
 
 def gpu_cannot_find(
@@ -367,44 +381,22 @@ def gpu_cannot_find(
     return None if k <= MOST_WANTED else f"it finds at most {MOST_WANTED:,} answers, and {k:,} are asked for"
 
 
-def _on_gpu(
-    graph: Packed,
-    side: str,
-    objective: str,
-    k: int,
-    least: int,
-    sizes: list[int],
-    terms: SurpriseTerms,
-    unit: float | None,
-) -> FindResult:
-    min_left, min_right, min_edges, max_left, max_right = sizes
-    n_left, n_right = len(graph.indptr) - 1, graph.n_right
-    chosen = chosen_side(side, graph, Backend.CUDA)
-    csr, of_graph = (graph.indptr, graph.indices, n_right), _of_kept(graph, terms)
-    extension, only_opens = load_extension(), True
-    by = extension.Objective[objective]
-    opening = extension.Finding(*csr, chosen == "left", by, k, least, of_graph.arrays, [], *sizes, 1, only_opens)
-    ids, no_hashes = [np.arange(n, dtype=np.int32) for n in (n_left, n_right)], np.zeros(0, np.uint64)
+def _on_gpu(asked: _Asked) -> FindResult:
+    graph, terms = asked.graph, asked.terms
+    min_left, min_right, min_edges, max_left, max_right = asked.sizes
+    left_ids, right_ids = (np.arange(n, dtype=np.int32) for n in (graph.n_left, graph.n_right))
     request = EnumerationRequest(
-        *csr, side=chosen, roots=None, left_ids=ids[0], right_ids=ids[1], left_hashes=no_hashes, right_hashes=no_hashes,
-        min_left=min_left, min_right=min_right, min_edges=min_edges, max_bicliques=None, threads=1,
+        graph.indptr, graph.indices, graph.n_right, asked.side, None, left_ids, right_ids, NO_HASHES, NO_HASHES, min_left, min_right,
+        min_edges, max_bicliques=None, threads=1,
     )  # fmt: skip
-    search = CudaFindSearch(request, Wanted(objective, k, max_left, max_right, of_graph.left, of_graph.right), opening)
-    groups = [
-        Group(_numbers(graph.left, np.array(left)), _numbers(graph.right, np.array(right)), value * (unit or 1))
-        for value, left, right in search.answers()
-    ]
+    opening = replace(asked, threads=1).begun(asked.k, asked.least, only_opens=True)
+    wanted = Wanted(asked.objective, asked.k, max_left, max_right, terms.left, terms.right)
+    search = CudaFindSearch(request, wanted, opening)
+    groups = asked.groups([(value, np.array(left), np.array(right)) for value, left, right in search.answers()])
     done = search.result()
-    return FindResult(
-        groups=groups,
-        proven=True,
-        side=chosen,
-        nodes=done.nodes,
-        roots=search.progress().n_roots,
-        seconds={"prepare": done.seconds["prepare"] + done.seconds["lists"], "search": done.seconds["search"]},
-        threads=done.threads,
-        backend=done.backend,
-    )
+    seconds = {"prepare": done.seconds["prepare"] + done.seconds["lists"], "search": done.seconds["search"]}
+    n_roots = search.progress().n_roots
+    return FindResult(groups, True, asked.side, done.nodes, n_roots, seconds, done.threads, done.backend)
 
 
 def _of_kept(graph: Packed, terms: SurpriseTerms) -> SurpriseTerms:
@@ -505,7 +497,7 @@ def _terms(
         return SurpriseTerms.of_degrees(left, right), SURPRISE_UNIT
     if left_degrees is not None or right_degrees is not None:
         raise ValueError(f"degrees are for objective 'surprise', not {objective!r}")
-    return SurpriseTerms(NONE, NONE, NONE, NONE), None
+    return NO_TERMS, None
 
 
 def _checked(values: Any, n: int, name: str, of: str = "a vertex") -> Any:

@@ -18,11 +18,8 @@ class SideRestorer:
 
     Parameters
     ----------
-    indptr : array of int, shape (n_left + 1,)
-    indices : array of int, shape (n_edges,)
-        CSR of the left side; each row ascending, without repetition.
-    n_right : int
-        Number of right vertices.
+    indptr, indices, n_right
+        CSR of the left side, as of `enumerate_maximal_bicliques`.
 
     Raises
     ------

@@ -53,11 +53,8 @@ def transpose_rows(indptr: Any, indices: Any, n_right: int, order: Any = None) -
 
     Parameters
     ----------
-    indptr : array of int, shape (n_left + 1,)
-    indices : array of int, shape (n_edges,)
-        CSR of the left side.
-    n_right : int
-        Number of right vertices.
+    indptr, indices, n_right
+        CSR of the left side, as of `enumerate_maximal_bicliques`.
     order : array of int, or None
         Left vertices, each once: the rows then hold their places in this order, and the other
         vertices are left out.

@@ -18,14 +18,14 @@ from bicliq.pipeline.stages.checks import check_input
 from bicliq.pipeline.stages.forecast import forecast
 from bicliq.pipeline.stages.ingest import ingest
 from bicliq.pipeline.stages.plan import OF_THE_CALL, plan, plan_run
-from bicliq.pipeline.stages.planned import PlanRecord
+from bicliq.pipeline.stages.planned import place_partitions
 from bicliq.pipeline.stages.profile import profile
 from bicliq.pipeline.stages.publish import publish, publish_in_part
 from bicliq.pipeline.stages.search_run import SearchProgress, search_run
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.manifest import Manifest
 from bicliq.pipeline.store.publications import numbered_latest
+from bicliq.pipeline.store.records import Manifest, PlanRecord
 
 
 @dataclass(frozen=True)
@@ -207,12 +207,12 @@ def _resume(run_id: str, settings: Settings, observer: Observer) -> RunSummary:
     folder = store.run(run_id)
     if not folder.exists():
         raise InputError(f"{folder.uri}: there is no such run; the store has: {', '.join(store.runs()) or 'none'}")
-    asked = folder.read_record("run.json")
-    if "layers" in asked:
+    asked = folder.record()
+    if asked.layered is not None:
         raise InputError(
             f"{folder.uri}: this run is a version that an update committed whole; there is nothing to resume"
         )
-    if asked["asks"] != "bicliques":
+    if asked.asks != "bicliques":
         raise InputError(f"{folder.uri}: this run is a count; it goes on when `bicliq count` asks the same again")
     planned = plan_run(store, run_id, settings.data_backend, settings.cluster, settings.search.memory_limit)
     return finish(store, planned, settings, observer, {}, None)
@@ -234,9 +234,9 @@ def finish(
     clock = StageClock(observer, seconds)
     if (expected := forecast(store, planned, settings)) is not None:
         observer.expected(expected)
-    placement, asked = planned.placement(settings), call_options(settings.search)
+    placement, asked = place_partitions(planned, settings), call_options(settings.search)
     before = store.run(planned.run).manifest()
-    stood = before is not None and before["complete"] and numbered_latest(store) == planned.run
+    stood = before is not None and before.complete and numbered_latest(store) == planned.run
     claim = store.run(planned.run).claim_run(settings.second_run)
     try:
         with clock("search"), claim, placement.opened() as client:
@@ -250,7 +250,7 @@ def finish(
         manifest = publish(store, planned.run, limited_by=searched.limited_by)
     found = summary(store, manifest, searched.searched, placement, clock.seconds, read, searched.busy, expected)
     if stood and not searched.searched:
-        tell("nothing changed", run=planned.run, published=before and before["created"])
+        tell("nothing changed", run=planned.run, published=before and before.created)
     else:
         observer.told(notify_finished(settings, found.record()))
     return found

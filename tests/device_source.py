@@ -59,7 +59,7 @@ extern "C" void host_{name}(unsigned gx, unsigned gy, unsigned threads, {paramet
 """
     source, library = folder / "host_kernels.cpp", folder / "host_kernels.so"
     source.write_text(text)
-    options = ["-std=c++17", "-O1", "-shared", "-fPIC", "-DBICLIQ_ISA=host", "-Wall", "-Wextra", "-Werror"]
+    options = ["-std=c++17", "-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
     options += SANITIZED if "libasan" in os.environ.get("LD_PRELOAD", "") else ()  # as `make sanitize-address` has it
     subprocess.run(["g++", *options, str(source), "-o", str(library)], check=True)
     built = ctypes.CDLL(str(library))

@@ -13,7 +13,7 @@ from bicliq.kernels.cuda.layout import Agreement, assertions
 from bicliq.kernels.errors import BackendError
 
 SOURCES = Path(__file__).parents[1] / "src"
-OPTIONS = ("--std=c++17", "--device-as-default-execution-space", "-DBICLIQ_ISA=cuda")
+OPTIONS = ("--std=c++17", "--device-as-default-execution-space")
 
 
 @dataclass(frozen=True)

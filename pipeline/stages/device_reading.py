@@ -221,6 +221,7 @@ def _parsed(chunk: bytes, source: EdgeSource) -> Any:
     frame = cudf.read_csv(
         io.BytesIO(chunk), sep=separator, header=None, names=names, usecols=used, dtype=dict.fromkeys(used, "str"),
         na_values=[""], keep_default_na=False, skip_blank_lines=True,
+        compression=None,  # of bytes it cannot tell, and says so on standard error
     )  # fmt: skip
     if any(frame[name].has_nulls for name in used):
         raise NotOnDevice("a field is empty or missing")

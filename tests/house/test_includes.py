@@ -19,14 +19,6 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "bindings": {"lanes", "graphs", "search", *ABOVE_SEARCH},
 }
 
-STILL_TO_MEND: dict[tuple[str, str], str] = {
-    (
-        "search/enumeration.hpp",
-        "changes/change_sink.hpp",
-    ): "a sink is to be a plug that the search does not know (SinkBase)",
-}
-"""Includes that break the table, each with what would mend it. Only ever shorter."""
-
 
 @cache
 def includes() -> list[tuple[str, str]]:
@@ -60,14 +52,9 @@ def test_rooms_include_only_what_the_table_allows() -> None:
     wrong = [
         f"{own} includes {included}: {room_of(own)} may include {sorted(MAY_INCLUDE[room_of(own)])} only"
         for own, included in includes()
-        if room_of(included) not in {room_of(own), *MAY_INCLUDE[room_of(own)]} and (own, included) not in STILL_TO_MEND
+        if room_of(included) not in {room_of(own), *MAY_INCLUDE[room_of(own)]}
     ]
     assert not wrong, "move what is included to a room below:\n" + "\n".join(wrong)
-
-
-def test_what_was_mended_is_off_the_list() -> None:
-    mended = [pair for pair in STILL_TO_MEND if pair not in includes()]
-    assert not mended, f"take these out of STILL_TO_MEND: {mended}"
 
 
 def test_no_headers_include_each_other() -> None:

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-namespace bicliq {
+namespace bicliq::best {
 
 struct Answer {
   i64 value = 0;
@@ -59,4 +59,4 @@ class BestList {
   std::atomic<i64> least_;
 };
 
-}  // namespace bicliq
+}  // namespace bicliq::best

@@ -8,7 +8,7 @@
 // hopeless. Else the smallest s that does is the number of rows that a candidate must have: one
 // with fewer is in no answer below the node, nor can it exclude one.
 //
-// `MaximalBicliques` asks a sink only if it has `kAims` (search_state.hpp). The sum of the
+// `MaximalBicliques` asks a sink that `wants_best` (search/sink.hpp). The sum of the
 // members' hashes, which the search carries along, is here the sum of their terms.
 //
 // Cost of a bound: a step a candidate and a step a row; by surprise a step a pair.
@@ -18,10 +18,11 @@
 #include "best/pair_bounds.hpp"
 #include "best/scores.hpp"
 #include "lanes/lanes.hpp"
+#include "search/sink.hpp"
 
 #include <functional>
 
-namespace bicliq {
+namespace bicliq::best {
 
 /// The graph's vertices by their numbers in the input.
 struct Numbers {
@@ -41,11 +42,9 @@ struct Numbers {
   }
 };
 
-inline namespace BICLIQ_ISA {
-
-class BestSink {
+class BestSink : public SinkBase {
  public:
-  static constexpr bool kMembers = true, kIds = true, kBounded = false, kAims = true;
+  static constexpr bool wants_best = true, bounds_by_size = true;
 
   BestSink(const Scores& scores, const Numbers& numbers, u32 most_rows, BestList& best)
       : scores_(scores), numbers_(numbers), best_(best), n_at_(usize{most_rows} + 2), sum_at_(usize{most_rows} + 2),
@@ -53,7 +52,6 @@ class BestSink {
 
   // ---- what is found ----------------------------------------------------------------------------
 
-  void root(u32) {}
   u64 column_hash(u32 c) const { return scores_.by_size() ? 0 : static_cast<u64>(scores_.column_terms[c]); }
   /// The rows that the bits of the coming masks stand for.
   void rows(const u32* rows, u32 n) {
@@ -87,7 +85,7 @@ class BestSink {
       column_sum = static_cast<i64>(members.hash + sum_selected(leaf_terms_, joined));
     }
     const i64 value = scores_.value(n, n_columns, row_sum, column_sum);
-    if (value < best_.least() || !scores_.sizes.accept(n, n_columns)) return;
+    if (value < best_.least() || !scores_.sizes.accepts(n, n_columns)) return;
     u32 list[kLanes];
     u32 at = 0;
     for (u32 bits = rows; bits; bits &= bits - 1) list[at++] = subtree_rows_[first_set(bits)];
@@ -109,7 +107,7 @@ class BestSink {
       for (u32 i = 0; i < n_columns; ++i) column_sum += scores_.column_terms[columns[i]];
     }
     const i64 value = scores_.value(n_rows, n_columns, row_sum, column_sum);
-    if (value >= best_.least() && scores_.sizes.accept(n_rows, n_columns)) offer(value, rows, n_rows, columns, n_columns);
+    if (value >= best_.least() && scores_.sizes.accepts(n_rows, n_columns)) offer(value, rows, n_rows, columns, n_columns);
   }
 
   // ---- greed ------------------------------------------------------------------------------------
@@ -339,5 +337,4 @@ class BestSink {
   u64 subtree_terms_[kLanes] = {}, leaf_terms_[kLanes] = {};
 };
 
-}  // namespace BICLIQ_ISA
-}  // namespace bicliq
+}  // namespace bicliq::best

@@ -13,8 +13,7 @@
 #include "graphs/graph.hpp"
 #include "graphs/rows.hpp"
 
-namespace bicliq {
-inline namespace BICLIQ_ISA {
+namespace bicliq::best {
 
 struct CorePart {
   std::vector<std::int64_t> indptr;
@@ -151,5 +150,4 @@ class CoreParts {
   std::vector<std::int32_t> number_;  // of right vertices in a part
 };
 
-}  // namespace BICLIQ_ISA
-}  // namespace bicliq
+}  // namespace bicliq::best

@@ -29,8 +29,7 @@
 #include <memory>
 #include <optional>
 
-namespace bicliq {
-inline namespace BICLIQ_ISA {
+namespace bicliq::best {
 
 /// What is searched: a CSR matrix of the left side and its weights, which the caller keeps.
 struct EdgeFindRequest {
@@ -152,8 +151,8 @@ class EdgeFinding {
       }
     const usize n = std::min(kStarsAnAnswer * request_.k, kMostStars);
     each_star_of_both(cores.left(), of_left, cores.right(), of_right, n, [this](const Ids& left, const Ids& right) {
-      const bool fits = request_.columns_are_left ? request_.sizes.accept(right.size(), left.size())
-                                                  : request_.sizes.accept(left.size(), right.size());
+      const bool fits = request_.columns_are_left ? request_.sizes.accepts(right.size(), left.size())
+                                                  : request_.sizes.accepts(left.size(), right.size());
       if (!fits) return;
       const i64 value = weight_of(left, right);
       if (value >= best_->least()) best_->offer({value, left, right});
@@ -267,5 +266,4 @@ class EdgeFinding {
   Crew crew_;  // last: its threads use all that is above
 };
 
-}  // namespace BICLIQ_ISA
-}  // namespace bicliq
+}  // namespace bicliq::best

@@ -3,16 +3,13 @@
 #include "search/mbe.hpp"
 #include "search/roots.hpp"
 
-namespace bicliq {
-inline namespace BICLIQ_ISA {
+namespace bicliq::best {
 
 void EdgeFinding::work() {
-  const Sizes& sizes = sizes_;
   Workspace memory;
-  EdgeSink sink(sizes, weights_, numbers_, most_rows_, *best_);
-  const Limits limits{sizes.min_rows, sizes.min_columns, sizes.min_edges};
-  MaximalBicliques<EdgeSink, Crew, Workspace> search(limits, crew_, sink, memory);
-  Roots<EdgeSink> roots(graph_, limits, crew_, sink);
+  EdgeSink sink(sizes_, weights_, numbers_, most_rows_, *best_);
+  MaximalBicliques<EdgeSink, Crew, Workspace> search(sizes_, crew_, sink, memory);
+  Roots<EdgeSink> roots(graph_, sizes_, crew_, sink);
   u64 opened = 0;
   while (const auto place = crew_.next_root()) {
     const u32 root = order_[*place];
@@ -30,5 +27,4 @@ void EdgeFinding::work() {
   roots_opened_ += opened;
 }
 
-}  // namespace BICLIQ_ISA
-}  // namespace bicliq
+}  // namespace bicliq::best

@@ -22,12 +22,11 @@
 #include <functional>
 #include <numeric>
 
-namespace bicliq {
-inline namespace BICLIQ_ISA {
+namespace bicliq::best {
 
-class EdgeSink {
+class EdgeSink : public SinkBase {
  public:
-  static constexpr bool kMembers = true, kIds = true, kBounded = false, kAims = true;
+  static constexpr bool wants_best = true, bounds_by_size = true;
 
   EdgeSink(const Sizes& sizes, const EdgeWeights& weights, const Numbers& numbers, u32 most_rows, BestList& best)
       : sizes_(sizes), weights_(weights), numbers_(numbers), best_(best), at_(usize{most_rows} + 2),
@@ -42,7 +41,6 @@ class EdgeSink {
   /// The most that is below the root, as far as its opening has shown. It holds as well when edges
   /// weigh nothing any more, also those with negative weights, and so leaves these out.
   i64 root_bound() const { return bound_; }
-  u64 column_hash(u32) const { return 0; }
   /// The rows that the bits of the coming masks stand for.
   void rows(const u32* rows, u32 n) {
     std::copy(rows, rows + n, subtree_rows_);
@@ -62,7 +60,7 @@ class EdgeSink {
   template <class M>
   void found_in_leaf(u32 rows, const M& members, u32 joined) {
     const u32 n = popcount(rows), n_columns = members.n + popcount(joined);
-    if (!hopeful(n, n_columns) || !sizes_.accept(n, n_columns)) return;
+    if (!hopeful(n, n_columns) || !sizes_.accepts(n, n_columns)) return;
     fill_table();
     i64 value = 0, most = 0;
     for (u32 i = 0; i < members.n; ++i) value += value_of(members.ids[i], rows, most);
@@ -84,7 +82,7 @@ class EdgeSink {
 
   /// Keeps a maximal biclique if it is among the best.
   void consider(const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) {
-    if (!hopeful(n_rows, n_columns) || !sizes_.accept(n_rows, n_columns)) return;
+    if (!hopeful(n_rows, n_columns) || !sizes_.accepts(n_rows, n_columns)) return;
     for (u32 i = 0; i < n_columns; ++i) weight_of_[columns[i]] = 0;
     i64 value = 0, most = 0;
     for (u32 i = 0; i < n_rows; ++i)
@@ -371,5 +369,4 @@ class EdgeSink {
   u32 subtree_rows_[kLanes] = {}, leaf_columns_[kLanes] = {};
 };
 
-}  // namespace BICLIQ_ISA
-}  // namespace bicliq
+}  // namespace bicliq::best

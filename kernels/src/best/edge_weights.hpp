@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace bicliq {
-inline namespace BICLIQ_ISA {
+namespace bicliq::best {
 
 class EdgeWeights {
  public:
@@ -90,5 +89,4 @@ inline i64 capped_product(u64 a, i64 b) {
   return __builtin_mul_overflow(static_cast<i64>(a), b, &product) ? INT64_MAX : product;
 }
 
-}  // namespace BICLIQ_ISA
-}  // namespace bicliq
+}  // namespace bicliq::best

@@ -3,15 +3,13 @@
 #include "search/mbe.hpp"
 #include "search/roots.hpp"
 
-namespace bicliq {
-inline namespace BICLIQ_ISA {
+namespace bicliq::best {
 
 void Finding::work() {
   const Stage& stage = stage_;
-  const Sizes& sizes = stage.scores.sizes;
+  const Limits& limits = stage.scores.sizes;
   Workspace memory;
   BestSink sink(stage.scores, stage.numbers, stage.most_rows, best_);
-  const Limits limits{sizes.min_rows, sizes.min_columns, sizes.min_edges};
   MaximalBicliques<BestSink, Crew, Workspace> search(limits, crew_, sink, memory);
   Roots<BestSink> roots(stage.graph, limits, crew_, sink);
   u64 opened = 0;
@@ -29,5 +27,4 @@ void Finding::work() {
   roots_opened_ += opened;
 }
 
-}  // namespace BICLIQ_ISA
-}  // namespace bicliq
+}  // namespace bicliq::best

@@ -30,8 +30,7 @@
 #include <numeric>
 #include <optional>
 
-namespace bicliq {
-inline namespace BICLIQ_ISA {
+namespace bicliq::best {
 
 /// What is searched: a CSR matrix of the left side, which the caller keeps, and terms a vertex.
 struct FindRequest {
@@ -177,7 +176,7 @@ class Finding {
     const Sizes& sizes = scores_.sizes;
     if (request_.k > 1 || !scores_.by_size() || sizes.max_rows != ~0u || sizes.max_columns != ~0u) return;
     const auto expect = [&](u32 n_rows, u32 n_columns) {
-      if (sizes.accept(n_rows, n_columns)) best_.expect(scores_.most(n_rows, n_columns));
+      if (sizes.accepts(n_rows, n_columns)) best_.expect(scores_.most(n_rows, n_columns));
     };
     expect(1, sides(cores).rows().largest());
     expect(sides(cores).columns().largest(), 1);
@@ -199,7 +198,7 @@ class Finding {
       const i64 value = scores_.objective == Objective::surprise ? request_.terms.surprise(left, right)
                         : turned ? scores_.value(right.size(), left.size(), sum(right_terms, right), sum(left_terms, left))
                                  : scores_.value(left.size(), right.size(), sum(left_terms, left), sum(right_terms, right));
-      const bool fits = turned ? scores_.sizes.accept(right.size(), left.size()) : scores_.sizes.accept(left.size(), right.size());
+      const bool fits = turned ? scores_.sizes.accepts(right.size(), left.size()) : scores_.sizes.accepts(left.size(), right.size());
       if (fits && value >= best_.least()) best_.offer({value, left, right});
     });
   }
@@ -247,7 +246,7 @@ class Finding {
     if (scores_.objective == Objective::surprise)
       search_from_few_rows(sides(cores), scores_.sizes, best_, needed, open, search);
     else
-      bicliq::search_by_rows(sides(cores), scores_.sizes, best_, needed, open, search);
+      best::search_by_rows(sides(cores), scores_.sizes, best_, needed, open, search);
   }
   bool open_range(CoreParts& cores, const Sizes& sizes) {
     crew_.check();
@@ -323,5 +322,4 @@ class Finding {
   Crew crew_;  // last: its threads use all that is above
 };
 
-}  // namespace BICLIQ_ISA
-}  // namespace bicliq
+}  // namespace bicliq::best

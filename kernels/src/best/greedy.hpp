@@ -16,8 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace bicliq {
-inline namespace BICLIQ_ISA {
+namespace bicliq::best {
 
 template <class Sink>
 class Greedy {
@@ -159,5 +158,4 @@ void climb_where_promising(const Graph& graph, const Sizes& sizes, Sink& sink, s
   }
 }
 
-}  // namespace BICLIQ_ISA
-}  // namespace bicliq
+}  // namespace bicliq::best

@@ -19,8 +19,7 @@
 #include <functional>
 #include <utility>
 
-namespace bicliq {
-inline namespace BICLIQ_ISA {
+namespace bicliq::best {
 
 /// Rows that a column has.
 template <class T>
@@ -198,5 +197,4 @@ class RootBounds {
   i64 pairs_of_class_[kClasses] = {};
 };
 
-}  // namespace BICLIQ_ISA
-}  // namespace bicliq
+}  // namespace bicliq::best

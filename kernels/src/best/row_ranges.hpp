@@ -11,8 +11,7 @@
 #include "best/core_parts.hpp"
 #include "graphs/objective.hpp"
 
-namespace bicliq {
-inline namespace BICLIQ_ISA {
+namespace bicliq::best {
 
 /// The sides of a graph as rows and columns.
 struct RowsAndColumns {
@@ -94,5 +93,4 @@ void search_from_few_rows(const RowsAndColumns& graph, const Sizes& asked, const
   }
 }
 
-}  // namespace BICLIQ_ISA
-}  // namespace bicliq
+}  // namespace bicliq::best

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace bicliq {
+namespace bicliq::best {
 
 /// The vertices of a graph by their numbers in the input: terms of weight and surprise, and of
 /// surprise what else it is made of.
@@ -97,4 +97,4 @@ struct Scores : Worth {
   }
 };
 
-}  // namespace bicliq
+}  // namespace bicliq::best

@@ -12,8 +12,7 @@
 #include "best/core_parts.hpp"
 #include "graphs/objective.hpp"
 
-namespace bicliq {
-inline namespace BICLIQ_ISA {
+namespace bicliq::best {
 
 class SizeBounds {
  public:
@@ -57,5 +56,4 @@ class SizeBounds {
   std::vector<i64> best_row_, best_column_;  // by number of neighbours
 };
 
-}  // namespace BICLIQ_ISA
-}  // namespace bicliq
+}  // namespace bicliq::best

@@ -13,8 +13,7 @@
 #include <functional>
 #include <utility>
 
-namespace bicliq {
-inline namespace BICLIQ_ISA {
+namespace bicliq::best {
 
 /// Calls f(centres, leaves) for up to n stars; `promises` holds what each vertex of the centres'
 /// side promises.
@@ -46,5 +45,4 @@ void each_star_of_both(const Rows& left, const std::vector<i64>& left_promises, 
   each_star(right, left, right_promises, n, [&f](const Ids& centres, const Ids& leaves) { f(leaves, centres); });
 }
 
-}  // namespace BICLIQ_ISA
-}  // namespace bicliq
+}  // namespace bicliq::best

@@ -15,8 +15,7 @@
 #include <functional>
 #include <mutex>
 
-namespace bicliq {
-inline namespace BICLIQ_ISA {
+namespace bicliq::best {
 
 struct WarpFindRequest {
   Graph graph;
@@ -44,13 +43,12 @@ class WarpFinding {
   u64 nodes() const { return nodes_; }
 
  private:
-  class Sink {
+  class Sink : public SinkBase {
    public:
-    static constexpr bool kMembers = true, kIds = true, kBounded = false, kHopes = true, kWeighs = true;
+    static constexpr bool bounds_by_size = true, bounds_by_weight = true;
     explicit Sink(WarpFinding& all)
         : all_(all), s_(all.r_.scores), row_terms_(unsigned_of(s_.row_terms)), column_terms_(unsigned_of(s_.column_terms)) {}
 
-    void root(u32) {}
     u64 column_hash(u32 c) const { return s_.by_size() ? 0 : column_terms_[c]; }
     void rows(const u32* rows, u32 n) {
       std::copy(rows, rows + n, rows_);
@@ -94,7 +92,7 @@ class WarpFinding {
         for (u32 c : columns) column_sum += s_.column_terms[c];
       }
       const i64 value = s_.value(rows.size(), columns.size(), row_sum, column_sum);
-      if (value >= least() && s_.sizes.accept(rows.size(), columns.size())) all_.note({value, std::move(rows), std::move(columns)});
+      if (value >= least() && s_.sizes.accepts(rows.size(), columns.size())) all_.note({value, std::move(rows), std::move(columns)});
     }
 
     WarpFinding& all_;
@@ -116,8 +114,7 @@ class WarpFinding {
     found_.push_back(std::move(answer));
   }
   void work() {
-    const Sizes& sizes = r_.scores.sizes;
-    const Limits limits{sizes.min_rows, sizes.min_columns, sizes.min_edges};
+    const Limits& limits = r_.scores.sizes;
     Workspace memory;
     Sink sink(*this);
     MaximalBicliques<Sink, Crew, Workspace> search(limits, crew_, sink, memory);
@@ -140,5 +137,4 @@ class WarpFinding {
   Crew crew_;  // last: its threads use all that is above
 };
 
-}  // namespace BICLIQ_ISA
-}  // namespace bicliq
+}  // namespace bicliq::best

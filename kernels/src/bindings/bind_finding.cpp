@@ -6,12 +6,15 @@
 #include "graphs/path_sample.hpp"
 
 namespace bicliq {
+
+using namespace best;
+
 namespace {
 
 /// Sizes in terms of rows and columns.
 Sizes sizes_of(bool columns_are_left, u32 min_left, u32 min_right, u64 min_edges, u32 max_left, u32 max_right) {
-  if (columns_are_left) return {min_right, min_left, min_edges, max_right, max_left};
-  return {min_left, min_right, min_edges, max_left, max_right};
+  if (columns_are_left) return {{min_right, min_left, min_edges}, max_right, max_left};
+  return {{min_left, min_right, min_edges}, max_left, max_right};
 }
 
 using Covered = std::vector<std::pair<std::vector<i32>, std::vector<i32>>>;

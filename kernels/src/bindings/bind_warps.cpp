@@ -20,6 +20,8 @@
 
 namespace bicliq {
 
+using namespace best;
+
 void rest(u32) { std::this_thread::yield(); }
 
 namespace {
@@ -82,7 +84,7 @@ nb::object find_best(const Input<std::int64_t>& indptr, const Input<std::int32_t
                           {}, {roots.data(), roots.data() + roots.size()}, k, least, threads};
   const auto& [min_rows, min_columns, min_edges, max_rows, max_columns] = sizes;
   request.scores.objective = static_cast<Objective>(objective);
-  request.scores.sizes = {min_rows, min_columns, min_edges, max_rows, max_columns};
+  request.scores.sizes = {{min_rows, min_columns, min_edges}, max_rows, max_columns};
   if (!request.scores.by_size()) {
     request.scores.row_terms.assign(row_terms.data(), row_terms.data() + row_terms.size());
     for (u32 v : request.graph.vertex_of_column) request.scores.column_terms.push_back(column_terms.data()[v]);

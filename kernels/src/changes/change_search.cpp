@@ -1,8 +1,12 @@
 // change_search.cpp: the search of subgraphs whose bicliques are settled as changes.
+#include "changes/change_sink.hpp"
 #include "search/worker_search.hpp"
 
 namespace bicliq {
 
-template void Enumeration::search(ChangeSink& sink);
+void search_changes(ChangeTask& task, Enumeration& of) {
+  ChangeSink sink(task, of.labels(), of.limits(), of.tally());
+  of.search(sink);
+}
 
 }  // namespace bicliq

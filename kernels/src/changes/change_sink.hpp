@@ -112,10 +112,12 @@ class ChangeTask {
   std::mutex mutex_;
 };
 
-class ChangeSink {
- public:
-  static constexpr bool kMembers = true, kIds = true, kBounded = false;
+class Enumeration;
+/// What a worker of an enumeration of subgraphs does (change_search.cpp).
+void search_changes(ChangeTask& task, Enumeration& of);
 
+class ChangeSink : public SinkBase {
+ public:
   ChangeSink(ChangeTask& task, const Labels& labels, const Limits& limits, Tally tally)
       : task_(task), labels_(labels), limits_(limits), tally_(tally), remains_(task.graph, task.least, [this] { return tally_.stopped(); }),
         writer_(task.vertices, task.subgraphs.left_of, task.subgraphs.right_of), rows_(side(!labels.columns_are_left)), columns_(side(labels.columns_are_left)),
@@ -130,7 +132,6 @@ class ChangeSink {
     if (change == change_) return;
     change_ = change, met_here_ = 0, is_seen_ = false;
   }
-  u64 column_hash(u32) const { return 0; }
   /// The rows that the bits of the coming masks stand for.
   void rows(const u32* rows, u32 n) {
     subtree_rows_ = rows, n_subtree_rows_ = n;
@@ -170,7 +171,6 @@ class ChangeSink {
     task_.meet(std::exchange(met_, 0));
     task_.take(std::move(appeared_), std::move(gone_));
   }
-  u64 digest() const { return 0; }
 
  private:
   static constexpr std::size_t kMetAPublish = 1024;

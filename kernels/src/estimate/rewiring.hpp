@@ -14,7 +14,6 @@
 #include <numeric>
 
 namespace bicliq {
-inline namespace BICLIQ_ISA {
 
 /// The entries of the rows after so many passes; `check` may end it by an exception.
 template <class Check>
@@ -58,5 +57,4 @@ Ids rewired(const Rows& rows, u64 seed, u32 passes, const Check& check) {
   return row;
 }
 
-}  // namespace BICLIQ_ISA
 }  // namespace bicliq

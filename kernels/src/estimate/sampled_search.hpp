@@ -425,9 +425,7 @@ class SampledSearch {
   /// Work of making nodes for a sample, since it was last asked for.
   static double opening_work(Worker& w) { return static_cast<double>(std::exchange(w.opener.edges, 0)) / kEdgesANode; }
   bool promising(const OpenNode& node) const {
-    const u64 most_columns = u64{node.n} + node.candidates.size();
-    return !node.candidates.empty() && most_columns >= settings_.limits.min_columns &&
-           node.n_rows * most_columns >= settings_.limits.min_edges;
+    return !node.candidates.empty() && settings_.limits.reached(node.n_rows, u64{node.n} + node.candidates.size());
   }
   /// Adds what is found below a node; false, and nothing, where that is too much.
   bool search_below(Worker& w, const Subtree& tree, Findings& f) {

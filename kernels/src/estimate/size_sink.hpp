@@ -8,6 +8,7 @@
 
 #include "graphs/limits.hpp"
 #include "lanes/lanes.hpp"
+#include "search/sink.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -33,10 +34,9 @@ struct CellCounts {
   std::vector<u64> found, ids;
 };
 
-
-class SizeSink {
+class SizeSink : public SinkBase {
  public:
-  static constexpr bool kMembers = true, kIds = false, kBounded = false;
+  static constexpr bool wants_ids = false;
   SizeSink(const Limits& limits, const Steps& rows, const Steps& columns)
       : sizes(std::size_t{rows.size()} * columns.size()), limits_(limits), rows_(rows), columns_(columns) {}
 
@@ -46,11 +46,6 @@ class SizeSink {
     std::fill(sizes.found.begin(), sizes.found.end(), 0);
     std::fill(sizes.ids.begin(), sizes.ids.end(), 0);
   }
-  void root(u32) {}
-  void rows(const u32*, u32) {}
-  template <class M>
-  void leaf(const M&, const u32*, u32) {}
-  u64 column_hash(u32) const { return 0; }
   template <class M>
   void found(u32 rows, const M& members) {
     add(popcount(rows), members.n);

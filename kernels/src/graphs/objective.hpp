@@ -19,29 +19,11 @@
 // the last bit.
 #pragma once
 
-#include "lanes/types.hpp"
+#include "graphs/limits.hpp"
 
 namespace bicliq {
 
 enum class Objective { edges, vertices, balanced, weight, surprise };
-
-/// Which bicliques count: besides the least sizes (limits.hpp) the largest ones.
-struct Sizes {
-  u32 min_rows = 1, min_columns = 1;
-  u64 min_edges = 1;
-  u32 max_rows = ~0u, max_columns = ~0u;
-
-  bool accept(u64 rows, u64 columns) const {
-    return rows >= min_rows && columns >= min_columns && rows * columns >= min_edges && rows <= max_rows &&
-           columns <= max_columns;
-  }
-  bool operator==(const Sizes& o) const {
-    return min_rows == o.min_rows && min_columns == o.min_columns && min_edges == o.min_edges && max_rows == o.max_rows &&
-           max_columns == o.max_columns;
-  }
-  /// The same with rows and columns exchanged.
-  Sizes turned() const { return {min_columns, min_rows, min_edges, max_columns, max_rows}; }
-};
 
 /// ln(1 + exp(-x)) by x in steps; x and what it gives are whole numbers of one unit.
 struct Correction {

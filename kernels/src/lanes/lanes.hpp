@@ -9,8 +9,8 @@
 // the tests on a CPU. Levels (levels.cu), the judge of changes (changes.cu) and row groups
 // (row_groups.cu) are written for warps alone: only the tests of a GPU run these.
 //
-// These files are compiled once for each instruction set, which BICLIQ_ISA names, into a module
-// that shows nobody its names: one program can hold all of them and choose when it starts.
+// These files are compiled once for each instruction set, into a module that shows nobody its
+// names: one program can hold all of them and choose when it starts.
 //
 // `Lanes` is a word of every lane, and `Flags` a predicate of every lane; all other values are
 // uniform, the same for the whole group. Functions are called by all lanes together. They are:
@@ -40,10 +40,6 @@
 #pragma once
 
 #include "lanes/types.hpp"
-
-#ifndef BICLIQ_ISA
-#define BICLIQ_ISA portable
-#endif
 
 namespace bicliq {
 

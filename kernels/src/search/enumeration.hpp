@@ -7,7 +7,6 @@
 // (the vertex of largest degree) to the first, since heavy roots are there.
 #pragma once
 
-#include "changes/change_sink.hpp"
 #include "search/sinks.hpp"
 #include "graphs/graph.hpp"
 
@@ -34,6 +33,8 @@ struct Delivery {
 
 enum class Mode { count, digest, enumerate };
 
+class Enumeration;
+
 struct Settings {
   Mode mode = Mode::count;
   Limits limits;
@@ -41,7 +42,7 @@ struct Settings {
   u32 threads = 1;
   std::size_t batch_bicliques = 65536, batch_ids = 1 << 20;
   std::function<std::unique_ptr<OpenRowGroup>()> encoder;  // of a worker; empty where batches are wanted
-  ChangeTask* changes = nullptr;  // or what settles bicliques of subgraphs
+  std::function<void(Enumeration&)> worker;  // what each does that has another sink: `Enumeration::search`
   bool places = false;  // it takes batches whose lists hold places of ids
 
   /// Must the search know both sides of a biclique, or is it enough to count?
@@ -105,6 +106,14 @@ class Enumeration {
     crew_.end();
     batches_.clear();
   }
+
+  /// Of a worker, while it is at work: ids and hashes, what is wanted, and whom to tell.
+  const Labels& labels() const { return labels_; }
+  const Limits& limits() const { return settings_.limits; }
+  Tally tally() { return {found_, settings_.max_bicliques, crew_}; }
+  /// Searches roots, then what others give away, until nothing is left.
+  template <class Sink>
+  void search(Sink& sink);  // worker_search.hpp
 
   /// Where batches that were read go.
   const std::shared_ptr<BatchPool>& pool() const { return pool_; }
@@ -184,12 +193,10 @@ class Enumeration {
   }
 
   void work() {
-    const Tally tally(found_, settings_.max_bicliques, crew_);
-    if (!settings_.needs_members()) {
-      CountSink sink(tally);
-      search(sink);
-    } else if (settings_.changes) {
-      ChangeSink sink(*settings_.changes, labels_, settings_.limits, tally);
+    if (settings_.worker) {
+      settings_.worker(*this);
+    } else if (!settings_.needs_members()) {
+      CountSink sink(tally());
       search(sink);
     } else {
       MemberSink::Deliver deliver;
@@ -197,13 +204,10 @@ class Enumeration {
       if (settings_.mode == Mode::enumerate)
         deliver = [&](std::unique_ptr<Batch> b, bool complete) { this->deliver(std::move(b), group.get(), complete); };
       const bool places = settings_.places && labels_.row_ids.size() + labels_.column_ids.size() <= kMostPlaced;
-      MemberSink sink(labels_, settings_.limits, tally, deliver, places, settings_.batch_bicliques, settings_.batch_ids, *pool_);
+      MemberSink sink(labels_, settings_.limits, tally(), deliver, places, settings_.batch_bicliques, settings_.batch_ids, *pool_);
       search(sink);
     }
   }
-
-  template <class Sink>
-  void search(Sink& sink);  // worker_search.hpp
 
   void deliver(std::unique_ptr<Batch> batch, OpenRowGroup* group, bool complete) {
     if (!group) return push({std::move(batch), nullptr});

@@ -68,7 +68,7 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Workers, Memory
     sink_.root(tree.root);
     root_ = tree.root;
     members_ = tree.members;
-    if constexpr (Sink::kIds) {
+    if constexpr (Sink::wants_ids) {
       members_.ids = memory_.take(tree.members.n + usize{tree.wide ? tree.matrix.n_candidates : tree.n_candidates});
       for (u32 i = 0; i < tree.members.n; ++i) members_.ids[i] = tree.members.ids[i];
     }
@@ -127,7 +127,7 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Workers, Memory
 
  private:
   bool room() {
-    if constexpr (!Sink::kBounded) return true;
+    if constexpr (!Sink::may_lack_room) return true;
     if (Base::parked_in_leaf()) return false;
     if (n_narrow_) return Base::narrow_room();
     if (kTallNodes && tall_) return Base::tall_room();

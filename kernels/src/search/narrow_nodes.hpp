@@ -83,7 +83,7 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
   /// a leaf, which may park; or goes on with such a leaf.
   void open_narrow(Next next) {
     NarrowLevel& level = narrow_[n_narrow_];
-    if constexpr (kAims<Sink>)
+    if constexpr (Sink::wants_best)
       if (!parked_in_leaf() && !sink_.aim(level.candidates, level.ids, level.n_candidates, level.end, members_))
         return memory_.release(level.mark);
     if (!parked_in_leaf()) drop_dominated(level);
@@ -148,12 +148,12 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     NarrowLevel& child = narrow_[n_narrow_];
     child.mark = memory_.mark();
     child.candidates = memory_.take(from.n_candidates - x);
-    child.ids = memory_.take(Sink::kMembers ? from.n_candidates - x : 0);
+    child.ids = memory_.take(Sink::wants_members ? from.n_candidates - x : 0);
     u32 wanted = 0;
     const u32 n = split_candidates(from, x, bits, child, wanted);
     sink_.found(bits, members_);
     bool opens = n && promising(popcount(bits), members_.n + n);
-    if constexpr (kWeighs<Sink>) opens = opens && sink_.narrow_reaches(wanted, child.ids, n, members_);
+    if constexpr (Sink::bounds_by_weight) opens = opens && sink_.narrow_reaches(wanted, child.ids, n, members_);
     if (!opens) {
       memory_.release(child.mark);
       return Next::kStep;
@@ -180,7 +180,7 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
       const Lanes masks = load(candidates + i, real), inside = masks & rows;
       const Flags full = inside == rows, kept = at_least(inside, rows_needed_) & ~full;
       store(candidates + i, splat(0), (inside == masks) & real);  // all its rows are in N(x): done with
-      if constexpr (Sink::kMembers) {
+      if constexpr (Sink::wants_members) {
         const Lanes ids = load(from.ids + i, real);
         for (u32 left = ballot(full); left; left &= left - 1) join(lane(ids, first_set(left)));
         compact(child.ids + n, ids, kept);
@@ -299,7 +299,7 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
       Flags kept = nonzero(masks);
       for (u32 b = 0; b < n_filters; ++b) kept = kept & nonzero(without(masks, splat(level.excluded[b])));
       if (i < level.end) end = to + popcount(ballot(kept) & low_bits(level.end - i));
-      if constexpr (Sink::kMembers) compact(level.ids + to, load(level.ids + i, real), kept);
+      if constexpr (Sink::wants_members) compact(level.ids + to, load(level.ids + i, real), kept);
       to += compact(level.candidates + to, masks, kept);
     }
     level.n_candidates = to;
@@ -328,14 +328,14 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     open.rows.save(words);
     open.todo.save(words + kLanes);
     open.tried.save(words + 2 * kLanes);
-    if constexpr (Sink::kMembers) open.joined.save(words + 3 * kLanes);
+    if constexpr (Sink::wants_members) open.joined.save(words + 3 * kLanes);
   }
   LeafState unpark_leaf(LeafStack& open) {
     const u32* words = leaf_words();
     open.rows.restore(words);
     open.todo.restore(words + kLanes);
     open.tried.restore(words + 2 * kLanes);
-    if constexpr (Sink::kMembers) open.joined.restore(words + 3 * kLanes);
+    if constexpr (Sink::wants_members) open.joined.restore(words + 3 * kLanes);
     open.depth = parked_leaf_;
     parked_leaf_ = 0;
     return pop(open);
@@ -349,7 +349,7 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     const Flags real = first_lanes(level.n_candidates);
     const Lanes candidates = load(level.candidates, real);
     const Lanes excluded = load(level.excluded, first_lanes(level.n_excluded));
-    if constexpr (Sink::kMembers) sink_.leaf(members_, level.ids, level.n_candidates);
+    if constexpr (Sink::wants_members) sink_.leaf(members_, level.ids, level.n_candidates);
     LeafState at = {~0u, ballot(nonzero(candidates)), 0, 0};
     if (parked_leaf_) at = unpark_leaf(open);
     for (;;) {
@@ -374,7 +374,7 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
         continue;
       }
       const u32 joined = at.joined | 1u << x | (full & after);
-      if constexpr (Sink::kMembers)
+      if constexpr (Sink::wants_members)
         sink_.found_in_leaf(bits, members_, joined);
       else
         sink_.found(bits, members_);
@@ -382,9 +382,9 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
       const u32 tried = at.tried;
       at.tried |= 1u << x;
       if (next && promising(popcount(bits), members_.n + popcount(joined) + popcount(next))) {
-        if constexpr (kAims<Sink>)
+        if constexpr (Sink::wants_best)
           if (!(next = sink_.aim_leaf(bits, inside, next, members_, joined))) continue;
-        if constexpr (kWeighs<Sink>)
+        if constexpr (Sink::bounds_by_weight)
           if (!sink_.leaf_reaches(any_bits(select(flags(next), inside, splat(0))), next, members_, joined)) continue;
         if (at.todo) push(open, at);
         at = {bits, next, tried, joined};
@@ -396,12 +396,12 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     open.rows.put(open.depth, at.rows);
     open.todo.put(open.depth, at.todo);
     open.tried.put(open.depth, at.tried);
-    if constexpr (Sink::kMembers) open.joined.put(open.depth, at.joined);
+    if constexpr (Sink::wants_members) open.joined.put(open.depth, at.joined);
     ++open.depth;
   }
   static LeafState pop(LeafStack& open) {
     const u32 i = --open.depth;
-    return {open.rows.get(i), open.todo.get(i), open.tried.get(i), Sink::kMembers ? open.joined.get(i) : 0};
+    return {open.rows.get(i), open.todo.get(i), open.tried.get(i), Sink::wants_members ? open.joined.get(i) : 0};
   }
 
   // ---- giving work away -------------------------------------------------------------------------
@@ -438,7 +438,7 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     for (u32 i = first; i < end; i += kLanes) {
       const Flags real = first_lanes(end - i);
       const Lanes masks = load(level.candidates + i, real);
-      if constexpr (Sink::kMembers)
+      if constexpr (Sink::wants_members)
         if (ids_to) compact(ids_to + n, load(level.ids + i, real), nonzero(masks));
       n += compact(masks_to + n, masks, nonzero(masks));
     }
@@ -452,12 +452,12 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     while (i + 1 < parked_leaf_ && !words[kLanes + i]) ++i;
     if (i + 1 == parked_leaf_) return false;
     const u32 todo = words[kLanes + i], tried = words[2 * kLanes + i],
-              joined = Sink::kMembers ? words[3 * kLanes + i] : 0;
+              joined = Sink::wants_members ? words[3 * kLanes + i] : 0;
     Block block = workers_.block(5 * padded(2 * kLanes) + members_words(members_.n + kLanes));
     if (!block) return false;
     const u32 n_members = members_.n;
     const u64 hash = members_.hash;
-    if constexpr (Sink::kMembers)
+    if constexpr (Sink::wants_members)
       BICLIQ_ROLL
       for (u32 bits = joined; bits; bits &= bits - 1) join(level.ids[first_set(bits)]);
     Subtree tree = begin_given(block, members_.n, members_.hash);
@@ -467,7 +467,7 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
     tree.candidates = block.take(kLanes);
     tree.ids = block.take(kLanes);
     tree.excluded = block.take(2 * kLanes);
-    if constexpr (Sink::kMembers) compact(tree.ids, load(level.ids, first_lanes(level.n_candidates)), flags(todo));
+    if constexpr (Sink::wants_members) compact(tree.ids, load(level.ids, first_lanes(level.n_candidates)), flags(todo));
     tree.n_candidates = tree.to = compact(tree.candidates, masks, flags(todo));
     tree.n_excluded = compact(tree.excluded, excluded, at_least(excluded, rows_needed_));
     tree.n_excluded += compact(tree.excluded + tree.n_excluded, masks, flags(tried));

@@ -44,7 +44,7 @@ class Roots {
     joined_.clear();
     sink_.root(v);
     if (limits_.min_rows <= 1) single_row(v, rows, d);
-    if constexpr (kAims<Sink>) {
+    if constexpr (Sink::wants_best) {
       keep_long_rows(v, rows, d);
       rows = kept_.data();
       d = static_cast<u32>(kept_.size());
@@ -56,7 +56,7 @@ class Roots {
       return false;
     }
     if (!(d <= kLanes ? narrow_root(v, rows, d) : wide_root(v, rows, d))) return false;
-    return promising(d, members().n + (tree_.wide ? tree_.matrix.n_candidates : tree_.n_candidates));
+    return is_promising(limits_, sink_, d, members().n + (tree_.wide ? tree_.matrix.n_candidates : tree_.n_candidates));
   }
   /// The subtree of the root that `open` was asked for; valid until it is asked for the next.
   const Subtree& tree() const { return tree_; }
@@ -75,7 +75,7 @@ class Roots {
   u32 n_touched_ = 0;
 
   void join(u32 column) {
-    if constexpr (Sink::kMembers) {
+    if constexpr (Sink::wants_members) {
       joined_.push_back(column);
       tree_.members.hash += sink_.column_hash(column);
     }
@@ -85,13 +85,6 @@ class Roots {
     tree_.members.n = static_cast<u32>(joined_.size());
     return tree_.members;
   }
-  bool promising(u32 n_rows, u32 n_columns) const {
-    if constexpr (!Sink::kMembers) return true;
-    if constexpr (kAims<Sink>)
-      if (!sink_.hopeful(n_rows, n_columns)) return false;
-    return n_columns >= limits_.min_columns && static_cast<u64>(n_rows) * n_columns >= limits_.min_edges;
-  }
-
   /// Keeps the rows that have as many columns from v on as a wanted answer needs: the others are in
   /// no such answer, and what is found without them is too small to be one.
   void keep_long_rows(u32 v, const u32* rows, u32 d) {
@@ -116,7 +109,7 @@ class Roots {
       const u32* columns = g_.row_columns.data() + g_.row_start[u];
       const u32 n = g_.row_degree(u);
       if (columns[0] != v || !limits_.accepts(1, n)) continue;
-      if constexpr (kAims<Sink>)
+      if constexpr (Sink::wants_best)
         if (!sink_.hopeful(1, n)) continue;
       if (signatures_.empty())
         for (u32 j = 0; j < d; ++j) signatures_.push_back(g_.row_signature[rows[j]]);
@@ -179,7 +172,7 @@ class Roots {
   bool narrow_root(u32 v, const u32* rows, u32 d) {
     const u32 all = d == kLanes ? ~0u : (1u << d) - 1;
     u32 reach = 0;
-    if (Sink::kMembers || d > rows_needed_) {
+    if (Sink::wants_members || d > rows_needed_) {
       for (u32 i = 0; i < d; ++i) touch_after(v, rows[i], [bit = 1u << i](u32& mask) { mask |= bit; });
       reach = root_candidates(all);
       forget_touched();
@@ -188,7 +181,7 @@ class Roots {
     ++nodes;
     sink_.found(all, members());
     if (!tree_.n_candidates) return false;
-    if constexpr (kAims<Sink>)
+    if constexpr (Sink::wants_best)
       if (!sink_.aim(tree_.candidates, tree_.ids, tree_.n_candidates, tree_.to, members())) return false;
     for (u32 bits = reach; bits; bits &= bits - 1)
       touch_before(v, rows[first_set(bits)], [bit = bits & (0u - bits)](u32& mask) { mask |= bit; });
@@ -248,7 +241,7 @@ class Roots {
     }
     ++nodes;
     sink_.found(rows, d, members());
-    if constexpr (kAims<Sink>) aim(rows, d);
+    if constexpr (Sink::wants_best) aim(rows, d);
     if (!order_.empty()) build_root(v, rows, d);
     forget_touched();
     return !order_.empty();

@@ -5,61 +5,19 @@
 // together at compile time from
 //
 //   Self     the whole search, which the layers call to poll and to give up;
-//   Sink     takes the bicliques. `kMembers`: it must know R, not only that there is a biclique;
-//            `kIds`: R's columns by number; `kBounded`: it may lack room, and the search then
-//            parks; `kAims`, which few have: it wants the best ones only, and bounds nodes
-//            (best_sink.hpp); `kHopes`: the same, by sizes alone; `kWeighs`: by terms besides;
+//   Sink     takes the bicliques (sink.hpp);
 //   Workers  the other workers: how many subtrees they want, memory for one, and how to give it;
 //   Memory   a stack of pieces (`take`, `mark`, `release`), and whether so much more fits.
 #pragma once
 
 #include "graphs/limits.hpp"
+#include "search/sink.hpp"
 #include "search/subtree.hpp"
 #include "search/tuning.hpp"
 #include "lanes/lanes.hpp"
 #include "lanes/pieces.hpp"
 
 namespace bicliq {
-
-/// Does a sink say which nodes are hopeless?
-template <class... T>
-struct VoidOf {
-  using type = void;
-};
-template <class Sink, class = void>
-struct AimsOf {
-  static constexpr bool value = false;
-};
-template <class Sink>
-struct AimsOf<Sink, typename VoidOf<decltype(Sink::kAims)>::type> {
-  static constexpr bool value = Sink::kAims;
-};
-template <class Sink>
-constexpr bool kAims = AimsOf<Sink>::value;
-
-/// Does a sink say what is hopeless by its sizes alone? One that aims does.
-template <class Sink, class = void>
-struct HopesOf {
-  static constexpr bool value = kAims<Sink>;
-};
-template <class Sink>
-struct HopesOf<Sink, typename VoidOf<decltype(Sink::kHopes)>::type> {
-  static constexpr bool value = Sink::kHopes;
-};
-template <class Sink>
-constexpr bool kHopes = HopesOf<Sink>::value;
-
-/// Does a sink bound nodes by the terms of their members as well (node_bounds.hpp)?
-template <class Sink, class = void>
-struct WeighsOf {
-  static constexpr bool value = false;
-};
-template <class Sink>
-struct WeighsOf<Sink, typename VoidOf<decltype(Sink::kWeighs)>::type> {
-  static constexpr bool value = Sink::kWeighs;
-};
-template <class Sink>
-constexpr bool kWeighs = WeighsOf<Sink>::value;
 
 /// What the search does before the next step of its deepest open node.
 enum class Next : u32 {
@@ -69,6 +27,15 @@ enum class Next : u32 {
 };
 /// A narrow node has at least two rows.
 inline Next open_narrow_of(u32 n_rows) { return static_cast<Next>(n_rows); }
+
+/// Can a biclique below a node with so many rows, and columns at most, be wanted?
+template <class Sink>
+inline bool is_promising(const Limits& limits, Sink& sink, u32 n_rows, u32 n_columns) {
+  if constexpr (!Sink::wants_members) return true;
+  if constexpr (Sink::bounds_by_size)
+    if (!sink.hopeful(n_rows, n_columns)) return false;
+  return limits.reached(n_rows, n_columns);
+}
 
 template <class Self, class Sink, class Workers, class Memory>
 class SearchState {
@@ -107,7 +74,7 @@ class SearchState {
   }
   /// Is there room to report a biclique of at most so many rows and columns?
   bool room(u32 rows, u32 columns) {
-    if constexpr (Sink::kBounded) return sink_.room(rows, columns);
+    if constexpr (Sink::may_lack_room) return sink_.room(rows, columns);
     return true;
   }
 
@@ -134,8 +101,8 @@ class SearchState {
   // ---- R ----------------------------------------------------------------------------------------
 
   void join(u32 column) {
-    if constexpr (Sink::kMembers) {
-      if constexpr (Sink::kIds) members_.ids[members_.n] = column;
+    if constexpr (Sink::wants_members) {
+      if constexpr (Sink::wants_ids) members_.ids[members_.n] = column;
       ++members_.n;
       members_.hash += sink_.column_hash(column);
     }
@@ -145,13 +112,7 @@ class SearchState {
     members_.n = n;
     members_.hash = hash;
   }
-  /// Can a biclique below a node with so many rows, and columns at most, pass the limits?
-  bool promising(u32 n_rows, u32 n_columns) const {
-    if constexpr (!Sink::kMembers) return true;
-    if constexpr (kHopes<Sink>)
-      if (!sink_.hopeful(n_rows, n_columns)) return false;
-    return n_columns >= limits_.min_columns && static_cast<u64>(n_rows) * n_columns >= limits_.min_edges;
-  }
+  bool promising(u32 n_rows, u32 n_columns) const { return is_promising(limits_, sink_, n_rows, n_columns); }
 
   // ---- giving work away -------------------------------------------------------------------------
 
@@ -161,14 +122,14 @@ class SearchState {
     tree.root = root_;
     tree.members.n = n_members;
     tree.members.hash = hash;
-    if constexpr (Sink::kIds) {
+    if constexpr (Sink::wants_ids) {
       tree.members.ids = block.take(n_members);
       for (u32 i = 0; i < n_members; ++i) tree.members.ids[i] = members_.ids[i];
     }
     return tree;
   }
   /// Words of the block that `begin_given` takes.
-  static usize members_words(u32 n_members) { return Sink::kIds ? padded(n_members) : 0; }
+  static usize members_words(u32 n_members) { return Sink::wants_ids ? padded(n_members) : 0; }
   static u32* copy(Block& block, const u32* from, u32 n) {
     u32* to = block.take(n);
     copy_piece(to, from, n);

@@ -12,6 +12,7 @@
 #include "search/leaf_order.hpp"
 #include "graphs/limits.hpp"
 #include "search/numbering.hpp"
+#include "search/sink.hpp"
 #include "lanes/hash.hpp"
 #include "lanes/lanes.hpp"
 
@@ -46,13 +47,10 @@ class Tally {
   u64 fresh_ = 0;
 };
 
-class CountSink {
+class CountSink : public SinkBase {
  public:
-  static constexpr bool kMembers = false, kIds = false, kBounded = false;
+  static constexpr bool wants_members = false, wants_ids = false;
   explicit CountSink(Tally tally) : tally_(tally) {}
-  void root(u32) {}
-  void rows(const u32*, u32) {}
-  u64 column_hash(u32) const { return 0; }
   template <class M>
   void found(u32, const M&) {
     tally_.add();
@@ -63,7 +61,6 @@ class CountSink {
   }
   void single_row(u32, const u32*, u32) { tally_.add(); }
   void finish() { tally_.publish(); }
-  u64 digest() const { return 0; }
 
  private:
   Tally tally_;
@@ -77,9 +74,8 @@ struct Labels {
   bool rows_ascend = false;  // a later row has a larger id: then lists of rows are ascending as they are found
 };
 
-class MemberSink {
+class MemberSink : public SinkBase {
  public:
-  static constexpr bool kMembers = true, kIds = true, kBounded = false;
   using Deliver = std::function<void(std::unique_ptr<Batch>, bool complete)>;
 
   /// `deliver` is empty where only the digest is wanted. `places`: lists hold places of ids; then

@@ -165,7 +165,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   /// Drops the child's candidates that are in nothing the sink wants; false where none is.
   bool aim([[maybe_unused]] const TallLevel& level, [[maybe_unused]] const u32* rows, [[maybe_unused]] u32 n,
            [[maybe_unused]] u32* kept, u32& n_open) {
-    if constexpr (kAims<Sink>) {
+    if constexpr (Sink::wants_best) {
       const u32 n_words = words_for(level.n_candidates);
       u32* counts = memory_.take(32 * usize{n_words});
       for (u32 w = 0; w < n_words; ++w) {
@@ -257,7 +257,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
       }
       const u32 full = after & ~ballot(nonzero(lacks)), inside = after & ~ballot(nonzero(outside));
       if (inside) put(level.alive + w, level.alive[w] & ~inside);  // all their rows are in N(x): done with
-      for (u32 bits = Sink::kMembers ? full : 0; bits; bits &= bits - 1) join(level.ids[32 * w + first_set(bits)]);
+      for (u32 bits = Sink::wants_members ? full : 0; bits; bits &= bits - 1) join(level.ids[32 * w + first_set(bits)]);
       const u32 open = after & ~full & ballot(counts >= splat(rows_needed_));
       put(kept + w, open);
       n += popcount(open);
@@ -266,7 +266,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   }
 
   void report(const TallLevel& level, const u32* rows, u32 n) {
-    if constexpr (Sink::kMembers) {
+    if constexpr (Sink::wants_members) {
       name_rows(level, rows, order_);
       sink_.found(order_, n, members_);
     } else {
@@ -300,7 +300,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     }
     level.candidates = memory_.take(usize{depth} * candidate_stride);
     level.excluded = memory_.take(usize{depth} * excluded_stride);
-    level.ids = memory_.take(Sink::kMembers ? n_open : 0);
+    level.ids = memory_.take(Sink::wants_members ? n_open : 0);
     fill_candidates(from, s, kept, level.candidates, candidate_stride, level.ids);
     const u32 n_excluded = fill_excluded(from, x, s, level.excluded, excluded_stride);
     open_tall(level, depth, n_open, n_excluded, candidate_stride, excluded_stride);
@@ -311,7 +311,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     NarrowLevel& level = narrow_[0];
     level.mark = mark;
     level.candidates = memory_.take(n_open);
-    level.ids = memory_.take(Sink::kMembers ? n_open : 0);
+    level.ids = memory_.take(Sink::wants_members ? n_open : 0);
     level.excluded = memory_.take(usize{from.n_excluded} + x);
     level.n_candidates = level.end = n_open;
     fill_candidates(from, s, kept, level.candidates, 0, level.ids);
@@ -364,7 +364,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     for (u32 w = 0; w < words_for(from.n_candidates); ++w) {
       if (!kept[w]) continue;
       put_columns(from.candidates + 32 * w, from.candidate_stride, flags(kept[w]), s, to + n, stride);
-      if constexpr (Sink::kMembers) compact(ids + n, load(from.ids + 32 * w), flags(kept[w]));
+      if constexpr (Sink::wants_members) compact(ids + n, load(from.ids + 32 * w), flags(kept[w]));
       n += popcount(kept[w]);
     }
   }

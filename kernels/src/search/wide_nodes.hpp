@@ -170,7 +170,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     join_closed(level, closed, n);
     report(m, n);
     bool opens = n_open && promising(n, members_.n + n_open);
-    if constexpr (kWeighs<Sink>) opens = opens && sink_.wide_reaches(order_, n, open, m.candidate_words, m.ids, members_);
+    if constexpr (Sink::bounds_by_weight) opens = opens && sink_.wide_reaches(order_, n, open, m.candidate_words, m.ids, members_);
     if (opens) {
       if (n <= kLanes) return narrow_child_of_wide(level, x, n, open, n_open, mark);
       return wide_child_of_wide(level, x, n, open, mark);
@@ -216,7 +216,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
   }
 
   void report(const BitMatrix& m, u32 n) {
-    if constexpr (Sink::kMembers) {
+    if constexpr (Sink::wants_members) {
       const u32 *list = row_list_, *ids = m.row_ids;
       u32* to = order_;
       each_item(n, [=](u32 i) { to[i] = ids[list[i]]; });
@@ -281,7 +281,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
       const u32 inside = ballot(flags(bits) & (counts == load(from.counts + 32 * w)));  // all their rows are in N(x)
       if (inside) put(from.alive + w, from.alive[w] & ~inside);
       reach = reach | select(kept, masks, splat(0));
-      if constexpr (Sink::kMembers) compact(ids + n_candidates, load(m.ids + 32 * w), kept);
+      if constexpr (Sink::wants_members) compact(ids + n_candidates, load(m.ids + 32 * w), kept);
       n_candidates += compact(candidates + n_candidates, masks, kept);
     });
     if (!n_candidates) {
@@ -348,7 +348,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
       put(level.tried_above + w, tried_before(from, w, x));
       if (open[w]) put(open + w, count_open(from, level, n, w, open[w]));
     }
-    if constexpr (kAims<Sink>)
+    if constexpr (Sink::wants_best)
       if (!aim(m, level, n, open)) {
         wide_ = level.parent;
         memory_.release(mark);
@@ -431,7 +431,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     u32 candidate_stride = stride_for(n_candidates), excluded_stride = stride_for(p.n_excluded);
     u32* candidates = memory_.take(usize{depth} * candidate_stride);
     u32* excluded = memory_.take(usize{depth} * excluded_stride);
-    u32* ids = memory_.take(Sink::kMembers ? n_candidates : 0);
+    u32* ids = memory_.take(Sink::wants_members ? n_candidates : 0);
     u32 n = 0, n_excluded = 0;
     BICLIQ_ROLL
     for (u32 w = 0; w < m.stride(); ++w)
@@ -440,7 +440,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     BICLIQ_ROLL
     for (u32 w = 0; w < m.candidate_words; ++w) {
       if (!open[w]) continue;
-      if constexpr (Sink::kMembers) compact(ids + n, load(m.ids + 32 * w), flags(open[w]));
+      if constexpr (Sink::wants_members) compact(ids + n, load(m.ids + 32 * w), flags(open[w]));
       n += gather_columns(m.rows + m.excluded_words + w, flags(open[w]), p.n_rows, candidates + n, candidate_stride);
     }
     const u32 *order = order_, *row_ids = m.row_ids;

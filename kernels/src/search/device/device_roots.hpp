@@ -16,7 +16,7 @@
 // subtrees in the arena.
 #pragma once
 
-#include "lanes/device_buckets.hpp"
+#include "lanes/lanes.hpp"
 #include "search/device/device_run.hpp"
 
 namespace bicliq {
@@ -275,8 +275,7 @@ class RootBuilder {
     if (g_.row_hashes) digest += g_.hash_of(s_.rows_hash, s_.hash + g_.column_hashes[v_]);
   }
   bool promising() const {
-    const u64 columns = 1ull + s_.n_joined + s_.n_candidates;
-    return columns >= limits_.min_columns && d_ * columns >= limits_.min_edges;
+    return limits_.reached(d_, 1ull + s_.n_joined + s_.n_candidates);
   }
   /// Clears all marks.
   void forget() {

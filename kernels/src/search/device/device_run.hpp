@@ -7,7 +7,7 @@
 
 #include "search/mbe.hpp"
 #include "graphs/objective.hpp"
-#include "lanes/device_failure.hpp"
+#include "lanes/errors.hpp"
 #include "lanes/hash.hpp"
 
 namespace bicliq {
@@ -89,9 +89,7 @@ struct Run {
   i64 largest_pair;
 
   Worth worth() const {
-    const Sizes sizes{static_cast<u32>(min_rows), static_cast<u32>(min_columns), min_edges, static_cast<u32>(max_rows),
-                      static_cast<u32>(max_columns)};
-    return {static_cast<Objective>(objective), sizes, largest_pair};
+    return {static_cast<Objective>(objective), {limits(), static_cast<u32>(max_rows), static_cast<u32>(max_columns)}, largest_pair};
   }
   Limits limits() const { return {static_cast<u32>(min_rows), static_cast<u32>(min_columns), min_edges}; }
   u32 column_degree(u32 c) const { return static_cast<u32>(column_start[c + 1] - column_start[c]); }

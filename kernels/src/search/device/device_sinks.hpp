@@ -29,12 +29,10 @@ class WarpTally {
 };
 
 /// A sink that only counts.
-class WarpCount {
+class WarpCount : public SinkBase {
  public:
-  static constexpr bool kMembers = false, kIds = false, kBounded = false;
+  static constexpr bool wants_members = false, wants_ids = false;
   WarpCount(const Run& run, const WarpPool&) : tally_(run) {}
-  void root(u32) {}
-  void rows(const u32*, u32) {}
   void found(u32, const Members&) { tally_.add(); }
   void found(const u32*, u32, const Members&) { tally_.add(); }
   void finish() { tally_.publish(); }
@@ -122,7 +120,7 @@ class WarpBest {
   /// Is a biclique wanted, as far as is known? If so, its value is noted.
   bool wants(u64 n_rows, u64 n_columns, u64 row_terms, u64 column_terms) const {
     const i64 value = worth_.value(n_rows, n_columns, static_cast<i64>(row_terms), static_cast<i64>(column_terms));
-    if (value < least() || !worth_.sizes.accept(n_rows, n_columns)) return false;
+    if (value < least() || !worth_.sizes.accepts(n_rows, n_columns)) return false;
     if (value > least() || volatile_load(&run_.best->n) < run_.n_best) note(run_, value);
     return true;
   }
@@ -192,9 +190,9 @@ class WarpBest {
 /// that may be among the best. A lane holds one row of the narrow subtree, and one column of the
 /// leaf.
 template <bool kWrites, bool kChooses = false>
-class WarpMembers {
+class WarpMembers : public SinkBase {
  public:
-  static constexpr bool kMembers = true, kIds = kWrites, kBounded = kWrites, kHopes = kChooses, kWeighs = kChooses;
+  static constexpr bool wants_ids = kWrites, may_lack_room = kWrites, bounds_by_size = kChooses, bounds_by_weight = kChooses;
   WarpMembers(const Run& run, const WarpPool& workers)
       : run_(run), limits_(run.limits()), tally_(run), output_(run, workers), best_(run) {}
   bool hopeful(u64 n_rows, u64 n_columns) const { return best_.hopeful(n_rows, n_columns); }

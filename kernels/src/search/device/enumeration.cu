@@ -129,7 +129,7 @@ inline void search(const Run& run) {
   Search search(run.limits(), workers, sink, memory);
   TaskState tasks;
   bool open = false;
-  if constexpr (Sink::kBounded) open = Parking<Search>(run, warp).restore(search, memory, tasks);
+  if constexpr (Sink::may_lack_room) open = Parking<Search>(run, warp).restore(search, memory, tasks);
   const long long start = clock64();
   long long waited = 0;
   for (;;) {
@@ -145,7 +145,7 @@ inline void search(const Run& run) {
           continue;
         }
         tasks.held = true;
-        if constexpr (Sink::kBounded)
+        if constexpr (Sink::may_lack_room)
           if (!write_own(run, tasks.task, sink)) break;
         tasks.held = false;
         if (tasks.task.subtree == kOneRow) continue;
@@ -154,7 +154,7 @@ inline void search(const Run& run) {
           tree.from = tasks.task.from;
           tree.to = tasks.task.to;
         }
-        if (Sink::kBounded && !tree.wide && !tree.n_candidates) continue;
+        if (Sink::may_lack_room && !tree.wide && !tree.n_candidates) continue;
       } else {
         const long long before = clock64();
         const Subtree* given = workers.take();
@@ -166,11 +166,11 @@ inline void search(const Run& run) {
       next = search.open(tree);
     }
     search.run(next);
-    open = Sink::kBounded && search.parked();
+    open = Sink::may_lack_room && search.parked();
     if (open) break;
     if (!tasks.tasks_left) workers.done();
   }
-  if constexpr (Sink::kBounded) Parking<Search>(run, warp).save(search, memory, open, tasks);
+  if constexpr (Sink::may_lack_room) Parking<Search>(run, warp).save(search, memory, open, tasks);
   sink.finish();
   if (lane_id() != 0) return;
   atomicAdd(&run.counters->nodes, search.nodes);
