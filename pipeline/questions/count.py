@@ -72,9 +72,8 @@ def count_table(source: Edges, asked: CountAsked, settings: Settings, null: Null
         if asked.all_sizes:
             table = place.run(lambda on: kernels.count_all_bicliques(*csr, asked.p, asked.q, backend=on, **options))
             return table.counts, table
-        one = place.run(
-            lambda on: kernels.count_bicliques(*csr, asked.p, asked.q, backend=on, method=asked.method, **options)
-        )
+        how: dict[str, Any] = {**options, "method": asked.method}
+        one = place.run(lambda on: kernels.count_bicliques(*csr, asked.p, asked.q, backend=on, **how))
         return {(asked.p, asked.q): one.count}, one
 
     counts, found = count(graph.indices)

@@ -162,6 +162,6 @@ def _beside(count: int, random: Sequence[int]) -> dict[str, Any]:
     off = count - Fraction(total, n or 1)
     return {
         "mean": f"{Decimal(total) / n:.6g}" if n else None,  # text: it may be beyond what a float holds
-        "z": sqrt(min(off * off / spread, 10**300)) * (1 if off > 0 else -1) if spread else None,
+        "z": sqrt(min(off * off / spread, Fraction(10**300))) * (1 if off > 0 else -1) if spread else None,
         "p": (1 + sum(each >= count for each in random)) / (1 + n),
     }
