@@ -23,7 +23,7 @@ from bicliq.pipeline.graphs.bipartite import read_graph, stored_sizes
 from bicliq.pipeline.notify import failures_notified, notify_updated
 from bicliq.pipeline.placement.machine import machine_facts
 from bicliq.pipeline.placement.where import check_backends, place_changes
-from bicliq.pipeline.run import Observer, StageClock, finish
+from bicliq.pipeline.run import Job, Observer, chosen, finish, timed, work_through
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.extend import Extended, extend
 from bicliq.pipeline.stages.limits import GraphNeeds, Limits, MemoryRoom
@@ -191,7 +191,8 @@ class _Update:
     ) -> None:
         self._beside = beside
         self._store, self._settings, self._delete = store, settings, delete
-        self._observer, self._clock, self._holding = observer, StageClock(observer), holding
+        self._observer, self._holding = observer, holding
+        self._seconds: dict[str, float] = {}
         self._parent = store.run(parent)
         self._before = read_run(self._parent)
         _refuse_unfit(self._parent, self._before)
@@ -201,12 +202,12 @@ class _Update:
 
     def done(self) -> UpdateRecord:
         """Take the table, unless it was taken."""
-        with self._clock("look"):
+        with timed("look", self._observer, self._seconds):
             self._files = source_files(self._source)
         taken = self._taken_by()
         if taken is not None:
             return self._without_change(taken, "taken", f"version {taken} took the same files in the same way")
-        with self._clock("extend"):
+        with timed("extend", self._observer, self._seconds):
             extended = self._extended()
             refuse_changed(self._files)
         if extended.record.graph == self._graph:
@@ -308,7 +309,7 @@ class _Update:
 
     def _commit(self, extended: Extended) -> UpdateRecord:
         search = self._before.asked["search"]
-        with self._clock("prepare"):
+        with timed("prepare", self._observer, self._seconds):
             least = {name: int(search[name]) for name in ("min_left", "min_right", "min_edges")}
             larger = self._graph if self._delete else extended.record.graph
             steps = [Step(extended.larger, larger, (extended.left, extended.right), self._delete, least)]
@@ -385,8 +386,9 @@ class _Update:
         call = self._settings.model_copy(
             update={"search": self._settings.search.model_copy(update=dict.fromkeys(vars(Limits())))}
         )
-        summary = finish(self._store, planned, call, self._observer, self._clock.seconds, None)
-        self._clock.seconds = {name: took for name, took in summary.seconds.items() if name != "total"}
+        job = Job(call, self._observer, self._store, planned=planned, seconds=self._seconds)
+        work_through(job, chosen("check"))
+        summary = finish(job)
         manifest = self._folder.manifest()
         assert manifest is not None  # it was just published
         return replace(
@@ -400,7 +402,7 @@ class _Update:
         settings = self._settings
         placement = place_changes(settings.search, settings.cluster, paths=changes.cost, found=way.found)
         bicliques, graph = int(self._published[0]["bicliques"]), self._store.graph(extended.record.graph)
-        with self._clock("search"):
+        with timed("search", self._observer, self._seconds):
             hashes, plan = extended.hashes(graph), read_plan(self._base)
             roots = Roots(plan, len(hashes[0 if plan.side == "left" else 1]))
             as_rows = partial(roots.rows, hashes=hashes, bicliques=bicliques, publish=publish_of(self._before.asked))
@@ -408,7 +410,7 @@ class _Update:
         appeared, vanished = found.changes.appeared, found.changes.vanished
         did: dict[str, Any] = {"appeared": len(appeared), "vanished": len(vanished)}
         asked["update"].update(workers=found.workers, placement=placement.record("changes"))
-        with self._clock("write"):
+        with timed("write", self._observer, self._seconds):
             layers = layers_of(self._store, self._before.asked)
             stay, *changed = self._folded(layers, found.changes, roots, bicliques, graph)
             how: Any = {
@@ -419,7 +421,7 @@ class _Update:
                 write_changes(self._folder, name, some, roots, hashes, by_partition=name == VANISHED, **how)
                 for name, some in zip((APPEARED, VANISHED), changed, strict=True)
             ]
-        did["seconds"] = {**self._clock.seconds}
+        did["seconds"] = {**self._seconds}
         asked["update"].update(did)
         record = self._described(asked, layers[:stay], written, found, extended)
         announce(self._folder, record["manifest"]["created"])
@@ -432,7 +434,7 @@ class _Update:
             raise
         self._folder.sweep()
         graph.sweep()
-        did["seconds"] = sum(self._clock.seconds.values())
+        did["seconds"] = sum(self._seconds.values())
         if left := asked["update"]["left_window"]:
             did["left_window"] = left
         tell("version committed", run=self._folder.run, parent=self._parent.run, **did)
@@ -544,7 +546,7 @@ class _Update:
         changed: dict[str, Any] = {
             name: nothing if stands is None else int(stands["update"][name]) for name in ("appeared", "vanished")
         }
-        seconds = self._clock.seconds
+        seconds = self._seconds
         return UpdateRecord(
             version=run,
             parent=self._parent.run,
