@@ -22,7 +22,6 @@ from bicliq.pipeline.placement.tasks import Here, hand_out
 from bicliq.pipeline.settings import ClusterSettings, SearchSettings
 from bicliq.pipeline.stages.partition import Partition, read_partition, write_partitions
 from bicliq.pipeline.stages.planned import read_plan
-from bicliq.pipeline.stages.search import search_settings
 from bicliq.pipeline.store.bicliques import MASK
 from bicliq.pipeline.store.commits import partition_name
 from bicliq.pipeline.store.layout import Store
@@ -98,7 +97,7 @@ def digest_partition(store_uri: str, run: str, number: int, backend: str, thread
     """Count and digest one partition; returns both, the seconds, and the bytes that were read."""
     started = time.perf_counter()
     folder = Store.open(store_uri, create=False).run(run)
-    part, asked = read_partition(folder, number), search_settings(folder)
+    part, asked = read_partition(folder, number), folder.asked.search
     result = search_partition(part, asked, mode="digest", threads=threads, backend=backend)
     size = folder.size(partition_name(number))
     return result.bicliques, result.digest or 0, time.perf_counter() - started, size

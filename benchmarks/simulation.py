@@ -29,7 +29,6 @@ from bicliq.pipeline.placement.tasks import Here, hand_out
 from bicliq.pipeline.settings import ClusterSettings
 from bicliq.pipeline.stages.partition import Partition, ready_partition
 from bicliq.pipeline.stages.planned import read_plan
-from bicliq.pipeline.stages.search import search_settings
 from bicliq.pipeline.store.layout import RunFolder, Store
 
 EMPTY_TASKS = 200
@@ -170,7 +169,7 @@ def _nothing(here: Here) -> None:
 
 def _recorded(folder: RunFolder) -> list[float]:
     """Seconds of each partition, in the order in which a search hands them out."""
-    if "layers" in folder.asked:
+    if folder.asked.layered is not None:
         raise InputError(f"{folder.uri}: this is a version, which has no partitions of its own; name a run")
     plan, commits = read_plan(folder), folder.committed()
     cost = np.bincount(plan.partition, weights=plan.cost)
@@ -218,7 +217,7 @@ class _Clock:
     """Times the pieces of a run's partitions, on one thread."""
 
     def __init__(self, folder: RunFolder) -> None:
-        self._folder, self._asked = folder, search_settings(folder)
+        self._folder, self._asked = folder, folder.asked.search
         self.partition = lru_cache(8)(lambda number: ready_partition(folder, number))
 
     def parts(self, number: int, piece: Piece) -> list[tuple[Piece, float]]:

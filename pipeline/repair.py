@@ -15,31 +15,39 @@ from bicliq.pipeline.run import call_options
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.partition import write_partitions
 from bicliq.pipeline.stages.plan import plan_run
-from bicliq.pipeline.stages.planned import PlanRecord
+from bicliq.pipeline.stages.planned import place_partitions
 from bicliq.pipeline.stages.profile import profile, two_hop
 from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.search_run import search_run
 from bicliq.pipeline.stages.verify import examine, places_of
-from bicliq.pipeline.store.commits import ATTEMPT, COMMIT, FAILURE, SUBGRAPH, partition_name, partition_record_name
-from bicliq.pipeline.store.counts import COUNT, COUNT_ATTEMPT, COUNTS_FILE, COUNTS_RECORD, VERTICES_FILE, keys_of
+from bicliq.pipeline.store.commits import partition_name
+from bicliq.pipeline.store.counts import keys_of
 from bicliq.pipeline.store.folder import is_at_work
 from bicliq.pipeline.store.inventory import FOLDERS, LOCK, Inventory, forgotten, take_inventory
-from bicliq.pipeline.store.layout import CHECKS_RECORD, FORMAT, PLANNED, STORE_FILE, RunFolder, Store
+from bicliq.pipeline.store.layout import STORE_FILE, RunFolder, Store
 from bicliq.pipeline.store.log import take_number
 from bicliq.pipeline.store.publications import PLACE as PUBLICATIONS
 from bicliq.pipeline.store.publications import complete_publications, last_number, next_to_number, number_name
-from bicliq.pipeline.store.records import STORED
+from bicliq.pipeline.store.record import owner_of
+from bicliq.pipeline.store.records import (
+    FORMAT,
+    Checks,
+    CliqueRecord,
+    Commit,
+    Counts,
+    Failure,
+    Manifest,
+    PartitionCounts,
+    PlanRecord,
+    RunRecord,
+    StoredGraph,
+    StoreRecord,
+    Subgraph,
+)
 
-INGESTED = {"graph.json", "edges.parquet", "changed.parquet", "left_ids.parquet", "right_ids.parquet"}
-DERIVED = {
-    "plan.json",
-    "manifest.json",
-    CHECKS_RECORD,
-    COUNTS_RECORD,
-    COUNTS_FILE,
-    VERTICES_FILE,
-}
-"""Files of a graph that are in no other file, and files of a run that are made of others."""
+MADE_AGAIN = (PlanRecord, Manifest, Checks, Counts, Failure, PartitionCounts)
+OF_RUNS = (PlanRecord, Commit, Counts, PartitionCounts)
+"""Records of a run that are made again, and those whose files are."""
 
 
 def repair(store: Store, settings: Settings, run: str | None = None, roots: int = 0, seed: int = 0) -> list[str]:
@@ -70,7 +78,7 @@ def repair(store: Store, settings: Settings, run: str | None = None, roots: int 
     found = take_inventory(store, FOLDERS if run is None else places_of(store, run))
     said = []
     if STORE_FILE in found.problems:
-        store.root.write_record(STORE_FILE, {"format": FORMAT})
+        store.root.write(STORE_FILE, StoreRecord(format=FORMAT))
         said.append(f"{STORE_FILE}: written again")
     said += _cleaned(store, found)
     places = sorted({"/".join(path.split("/")[:2]) for path in {**found.records, **found.files, **found.problems}})
@@ -103,7 +111,7 @@ def _mended_publications(store: Store, found: Inventory) -> list[str]:
 def _numbered_again(store: Store, found: Inventory) -> int:
     """Fill the gaps in the numbered log, and give the run at its end its number."""
     last = last_number(store)
-    gaps = [n for n in range(1, last) if not store.root.has(f"{PUBLICATIONS}/{number_name(n)}")]
+    gaps = [n for n in range(1, last) if not store.root.has(number_name(n))]
     filled = sum(take_number(store, number, None) for number in gaps)
     missing = next_to_number(found.records)
     if missing is None:
@@ -135,11 +143,11 @@ def _mended_graph(store: Store, graph: str, found: Inventory) -> list[str]:
     place = f"graphs/{graph}"
     bad = _bad_files(place, found)
     said = []
-    for name in sorted(INGESTED & bad):
-        record = found.records.get(f"{place}/graph.json", {})
-        source = record.get("source", {})
-        where = source.get("uri", "its edge table") if isinstance(source, dict) else "its edge table"
-        if "base" in record:  # what an update made of another graph
+    record = found.record(StoredGraph, place)
+    where = "its edge table" if record is None else record.source.get("uri", "its edge table")
+    ingested = {name for name in bad if name == StoredGraph.at or StoredGraph.file_pattern.fullmatch(name)}
+    for name in sorted(ingested):
+        if record is not None and record.base is not None:  # what an update made of another graph
             said.append(
                 f"{place}/{name}: cannot be mended ({found.problems[f'{place}/{name}']}); update with {where} again"
             )
@@ -150,33 +158,33 @@ def _mended_graph(store: Store, graph: str, found: Inventory) -> list[str]:
         )
     for name, derive in (("profile", profile), ("two_hop", two_hop)):
         files = {f"{name}.parquet", f"{name}.json"}
-        if files & bad and not INGESTED & bad:
+        if files & bad and not ingested:
             store.graph(graph).remove(*files)
             derive(store, graph)
             said.append(f"{place}/{name}.parquet: derived again from the edges")
         bad -= files
-    return said + _left_to_you(place, bad - INGESTED)
+    return said + _left_to_you(place, bad - ingested)
 
 
 def _mended_run(folder: RunFolder, found: Inventory, settings: Settings, wrong: list[int]) -> list[str]:
     place = folder.place
     bad = _bad_files(place, found)
-    asked = found.records.get(f"{place}/run.json")
+    asked = found.record(RunRecord, place)
     if asked is None:
         return [f"{place}/run.json: cannot be mended; give the command of that run again, with the same settings"]
-    if "layers" in asked:
-        files = ", ".join(file["uri"] for file in asked["update"]["files"])
+    if asked.layered is not None:
+        files = ", ".join(file["uri"] for file in asked.update.files) if asked.update else "its files"
         return [
-            f"{place}: a version cannot be mended, only what it stands on; update its parent {asked['parent']} with {files}"
+            f"{place}: a version cannot be mended, only what it stands on; update its parent {asked.parent} with {files}"
             " again, in another store if need be"
         ]
-    graph = f"graphs/{asked['graph']}"
-    named = found.records.get(f"{graph}/graph.json", {STORED: {}})[STORED]
-    if any(f"{graph}/{name}" not in {**found.records, **found.files} for name in ("graph.json", *named)):
+    graph = f"graphs/{asked.graph}"
+    record = found.record(StoredGraph, graph)
+    if record is None or any(f"{graph}/{name}" not in found.files for name in record.named):
         return [f"{place}: is not mended before {graph} is"]
     try:
         planned, said = _prepared(folder, bad, settings)
-        if asked["asks"] == "counts":
+        if asked.asks == "counts":
             return said + _counted_again(folder, planned, bad, settings)
         return said + _searched_again(folder, planned, settings, wrong)
     except BicliqError as error:
@@ -198,32 +206,22 @@ def _prepared(folder: RunFolder, bad: set[str], settings: Settings) -> tuple[Pla
     foreign, said = set[str](), list[str]()
     is_cut = bool(folder.files("partitions"))
     for name in bad:
-        subgraph = SUBGRAPH.fullmatch(name)
+        subgraph = Subgraph.pattern.fullmatch(name) or Subgraph.file_pattern.fullmatch(name)
         if subgraph:
-            folder.remove(*(f"partitions/part-{subgraph[1]}.{kind}" for kind in ("json", "arrow")))
-        elif (
-            name in ("manifest.json", "plan.json", CHECKS_RECORD, COUNTS_RECORD)
-            or FAILURE.fullmatch(name)
-            or COUNT.fullmatch(name)
-        ):
+            folder.remove(Subgraph.name(int(subgraph[1])), partition_name(int(subgraph[1])))
+        elif any(kind.pattern.fullmatch(name) for kind in MADE_AGAIN):
             folder.remove(name)
-            if name == CHECKS_RECORD:
+            if name == Checks.at:
                 said.append(f"{folder.place}/{name}: removed; the next run checks its input again")
-        elif not (
-            name in DERIVED
-            or PLANNED.fullmatch(name)
-            or COMMIT.fullmatch(name)
-            or ATTEMPT.fullmatch(name)
-            or COUNT_ATTEMPT.fullmatch(name)
-        ):
+        elif not Commit.pattern.fullmatch(name) and owner_of(name) not in OF_RUNS:
             foreign.add(name)
     said += _left_to_you(folder.place, foreign)
-    if not folder.has("plan.json") or any(PLANNED.fullmatch(name) for name in bad):
+    if not folder.has(PlanRecord.at) or any(map(PlanRecord.file_pattern.fullmatch, bad)):
         said.append(f"{folder.place}: planned again")
     limit = settings.search.memory_limit
     planned = plan_run(folder.store, folder.run, settings.data_backend, settings.cluster, limit)
     for name in bad:
-        commit = COMMIT.fullmatch(name)
+        commit = Commit.pattern.fullmatch(name)
         if commit and int(commit[1]) >= planned.partitions:
             folder.remove(name)
             said.append(f"{folder.place}/{name}: removed, there is no such partition")
@@ -236,13 +234,13 @@ def _prepared(folder: RunFolder, bad: set[str], settings: Settings) -> tuple[Pla
 def _searched_again(folder: RunFolder, planned: PlanRecord, settings: Settings, wrong: list[int]) -> list[str]:
     """Search what is damaged, wrong, or missing though it was published, and publish again."""
     manifest = folder.manifest()
-    limit = None if manifest is None else manifest["limit"]
-    examined = folder.examine(check=True)
-    published = {entry["partition"] for entry in manifest["files"]} if manifest is not None else set()
-    again = sorted({*examined.damaged, *(published - set(examined.sound)), *wrong})
+    limit = None if manifest is None else manifest.limit
+    sound, damaged = folder.examine_commits(check=True)
+    published = {entry["partition"] for entry in manifest.files} if manifest is not None else set()
+    again = sorted({*damaged, *(published - set(sound)), *wrong})
     said = []
     for number in wrong:  # its subgraph may be what is wrong
-        folder.remove(partition_name(number), partition_record_name(number))
+        folder.remove(partition_name(number), Subgraph.name(number))
         folder.uncommit_partition(number)
     if again:
         options = {
@@ -252,14 +250,14 @@ def _searched_again(folder: RunFolder, planned: PlanRecord, settings: Settings, 
             "check": True,
             "only": again,
         }
-        placement = planned.placement(settings)
+        placement = place_partitions(planned, settings)
         folder.unpublish()
         with placement.opened() as client:
             search_run(folder.store, folder.run, client, placement=placement, **options)
         said.append(f"{folder.place}: partitions {', '.join(map(str, again))} searched again")
     try:
-        before = {} if manifest is None else {name: manifest.get(name) for name in ("created", "limited_by")}
-        publish(folder.store, folder.run, limit, **before)
+        before = (None, None) if manifest is None else (manifest.created, manifest.limited_by)
+        publish(folder.store, folder.run, limit, *before)
         said.append(f"{folder.place}/manifest.json: published again")
     except DamageError:
         raise
@@ -270,11 +268,12 @@ def _searched_again(folder: RunFolder, planned: PlanRecord, settings: Settings, 
 
 def _counted_again(folder: RunFolder, planned: PlanRecord, bad: set[str], settings: Settings) -> list[str]:
     """Count again what is damaged or missing though published, and make the tables anew."""
-    record = folder.read_record(COUNTS_RECORD) if folder.has(COUNTS_RECORD) else {"keys": {}}
-    known = record["keys"]
-    if record.get("checked") and not folder.has(CHECKS_RECORD):
-        folder.remove(COUNTS_RECORD)  # it is put together again, and says so
-    touched = {found["key"] for name in bad if (found := COUNT.fullmatch(name) or COUNT_ATTEMPT.fullmatch(name))}
+    record = folder.find(Counts)
+    known = {} if record is None else record.keys
+    if record is not None and record.checked and not folder.has(Checks.at):
+        folder.remove(Counts.at)  # it is put together again, and says so
+    patterns = (PartitionCounts.pattern, PartitionCounts.file_pattern)
+    touched = {match[1] for pattern in patterns for match in map(pattern.fullmatch, bad) if match}
     search = settings.search.model_copy(update={"check": True})
     asked_again, said = settings.model_copy(update={"search": search}), []
     for key in sorted({*known, *touched, *keys_of(folder)}):
@@ -284,17 +283,17 @@ def _counted_again(folder: RunFolder, planned: PlanRecord, bad: set[str], settin
         if counted:
             said.append(f"{folder.place}: {counted} of {planned.partitions} partitions of {key} counted again")
     publish_all_counts(folder)
-    return [*said, f"{folder.place}/{COUNTS_RECORD}: put together again"]
+    return [*said, f"{folder.place}/{Counts.at}: put together again"]
 
 
 def _mended_clique(store: Store, place: str, found: Inventory) -> list[str]:
     """Remove an answer that is damaged: it is searched again when it is asked for."""
     bad = _bad_files(place, found)
-    record = found.records.get(f"{place}/clique.json")
-    foreign = {name for name in bad if name != "clique.json" and name not in (record or {STORED: {}})[STORED]}
+    record = found.record(CliqueRecord, place)
+    foreign = {name for name in bad if name != CliqueRecord.at and (record is None or name not in record.named)}
     said = _left_to_you(place, foreign)
     if bad - foreign or record is None:
-        source = "GRAPH" if record is None else record["source"]
+        source = "GRAPH" if record is None else record.source
         store.root.remove(*(path for path in store.root.files(place) if "/claims/" not in path))
         said.append(f"{place}: removed, it was damaged; ask again: bicliq clique {source} --store {store.uri}")
     return said

@@ -25,14 +25,14 @@ from bicliq.pipeline.stages.checks import check_input
 from bicliq.pipeline.stages.forecast import forecast
 from bicliq.pipeline.stages.ingest import ingest
 from bicliq.pipeline.stages.plan import OF_THE_CALL, plan, plan_run
-from bicliq.pipeline.stages.planned import PlanRecord
+from bicliq.pipeline.stages.planned import place_partitions
 from bicliq.pipeline.stages.profile import profile
 from bicliq.pipeline.stages.publish import publish, publish_in_part
 from bicliq.pipeline.stages.search_run import SearchProgress, SearchRecord, search_run
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.manifest import Manifest
 from bicliq.pipeline.store.publications import numbered_latest
+from bicliq.pipeline.store.records import Manifest, PlanRecord
 
 
 @dataclass(frozen=True)
@@ -214,10 +214,10 @@ def check(job: Job) -> None:
 def search(job: Job) -> None:
     """Search what is not committed; partitions that fail keep no other from being searched."""
     assert job.planned is not None
-    folder, placement = job.store.run(job.run), job.planned.placement(job.settings)
+    folder, placement = job.store.run(job.run), place_partitions(job.planned, job.settings)
     before = folder.manifest()
-    if before is not None and before["complete"] and numbered_latest(job.store) == job.run:
-        job.stood = str(before["created"])
+    if before is not None and before.complete and numbered_latest(job.store) == job.run:
+        job.stood = before.created
     with folder.claim_run(job.settings.second_run), placement.opened() as client:
         if client is not None:
             job.observer.dashboard(client.dashboard_link)
@@ -374,12 +374,12 @@ def _planned(store: Store, run_id: str, settings: Settings) -> PlanRecord:
     folder = store.run(run_id)
     if not folder.exists():
         raise InputError(f"{folder.uri}: there is no such run; the store has: {', '.join(store.runs()) or 'none'}")
-    asked = folder.read_record("run.json")
-    if "layers" in asked:
+    asked = folder.record()
+    if asked.layered is not None:
         raise InputError(
             f"{folder.uri}: this run is a version that an update committed whole; there is nothing to resume"
         )
-    if asked["asks"] != "bicliques":
+    if asked.asks != "bicliques":
         raise InputError(f"{folder.uri}: this run is a count; it goes on when `bicliq count` asks the same again")
     return plan_run(store, run_id, settings.data_backend, settings.cluster, settings.search.memory_limit)
 
@@ -434,7 +434,7 @@ def summary(job: Job) -> RunSummary:
         bytes=manifest.bytes,
         backend=manifest.backend,
         threads=manifest.threads,
-        placement=job.planned.placement(job.settings).record(),
+        placement=place_partitions(job.planned, job.settings).record(),
         seconds={**job.seconds, "total": round(sum(job.seconds.values()), 6)},
         ingest=job.read,
         largest=manifest.largest,

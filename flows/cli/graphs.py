@@ -48,7 +48,7 @@ def profile(
     store = Store.open(settings.store, create=False)
     name = store.find_graph(graph)
     limit = settings.search.memory_limit
-    record = {"graph": name, **asdict(profile_graph(store, name, settings.data_backend, limit))}
+    record = {"graph": name, **profile_graph(store, name, settings.data_backend, limit).entries()}
     if two_hop:
         record["two_hop"] = count_two_hop(store, name, settings.data_backend)
     console.answer(record, json, console.profiled)
@@ -70,4 +70,4 @@ def plan(settings: Settings, graph: GraphName, json: Json = False) -> None:
     planned = plan_run(
         store, name, settings.search, settings.plan, *where, publish=settings.publish, memory_limit=limit
     )
-    console.answer(asdict(planned), json, console.planned)
+    console.answer(planned.entries(), json, console.planned)

@@ -20,7 +20,7 @@ from bicliq.pipeline.store.device_tables import read_columns
 from bicliq.pipeline.store.edges import EDGES, read_edge_rows
 from bicliq.pipeline.store.folder import MEND, Folder
 from bicliq.pipeline.store.layout import GraphFolder
-from bicliq.pipeline.store.records import StoredFile, named_files
+from bicliq.pipeline.store.record import StoredFile
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -227,19 +227,18 @@ def read_graph(folder: GraphFolder, backend: str = "cpu") -> BipartiteGraph:
         If "cuda" cannot run here.
     """
     folder.must_exist()
-    record = folder.read_record("graph.json")
-    sizes = int(record["n_left"]), int(record["n_right"])
+    record = folder.record()
     if folder.base(record) is not None:
         rows = read_edge_rows(folder, record)
-        return BipartiteGraph(*sizes, rows.indptr, rows.indices).on(backend)
-    return read_edges(folder, named_files(record)[EDGES], *sizes, backend)
+        return BipartiteGraph(*record.sizes, rows.indptr, rows.indices).on(backend)
+    return read_edges(folder, record.named[EDGES], *record.sizes, backend)
 
 
 def stored_sizes(folder: GraphFolder) -> tuple[int, int]:
     """Return the number of edges of an ingested graph, and of its vertices on both sides."""
     folder.must_exist()
-    record = folder.read_record("graph.json")
-    return int(record["n_edges"]), int(record["n_left"]) + int(record["n_right"])
+    record = folder.record()
+    return record.n_edges, sum(record.sizes)
 
 
 def stored_edges(folder: GraphFolder) -> int:

@@ -35,9 +35,7 @@ from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.in_memory import project_table, read_undirected
 from bicliq.pipeline.store.folder import Folder
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.records import STORED, named_files
-
-RECORD = "clique.json"
+from bicliq.pipeline.store.records import CliqueRecord
 
 AUTO_SECONDS = 1.0
 """With "auto", a GPU goes on with what the CPU has not proven in so many seconds: about what it
@@ -309,7 +307,7 @@ def _keep_the_better(folder: Folder, record: dict[str, Any], kind: pa.DataType) 
 
 def _sweep(folder: Folder) -> None:
     """Remove earlier answers and what killed processes left, while the claim is held."""
-    stands = {RECORD, *named_files(folder.read_record(RECORD))}
+    stands = {CliqueRecord.at, *folder.read(CliqueRecord).named}
     folder.remove(*(name for name in folder.files() if name not in stands and not name.startswith("claims/")))
 
 
@@ -322,21 +320,22 @@ def _commit(folder: Folder, record: dict[str, Any], kind: pa.DataType) -> None:
     cliques = record.get("cliques") or ([record["members"]] if record["members"] else [])
     table = pa.table({"members": pa.array(cliques, pa.list_(kind))})
     file = folder.write_table(f"cliques-{uuid.uuid4().hex[:8]}.parquet", table)
-    folder.write_record(RECORD, {name: record[name] for name in record if name not in ("cliques", "members")}, [file])
+    worth = {name: record[name] for name in ("source", "size", "n_cliques", "proven")}
+    told = {name: value for name, value in record.items() if name not in ("cliques", "members")}
+    folder.write(CliqueRecord.at, CliqueRecord(stored=(file,), **worth, answer=told))
 
 
 def _known(folder: Folder) -> dict[str, Any] | None:
     """The answer that the store has, if it is sound."""
-    if not folder.has(RECORD):
-        return None
     try:
-        record = folder.read_record(RECORD)
-        (file,) = named_files(record).values()
+        record = folder.find(CliqueRecord)
+        if record is None:
+            return None
+        (file,) = record.stored
         cliques = folder.read_table(file)["members"].to_pylist()
     except DamageError as error:
         warn("clique is searched again", reason=error)
         return None
-    del record[STORED]
-    listed = {"cliques": cliques} if record["question"]["all"] else {}
+    listed = {"cliques": cliques} if record.answer["question"]["all"] else {}
     members = cliques[0] if cliques else []
-    return {**record, "members": members, **listed, "table": file.name, "output": folder.uri}
+    return {**record.answer, "members": members, **listed, "table": file.name, "output": folder.uri}

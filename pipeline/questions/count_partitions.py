@@ -24,11 +24,12 @@ from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.limits import GraphNeeds, MemoryRoom, of_a_run
 from bicliq.pipeline.stages.partition import Partition, cut_partitions, ready_partition
 from bicliq.pipeline.stages.plan import plan
-from bicliq.pipeline.stages.planned import read_plan, read_plan_record
+from bicliq.pipeline.stages.planned import place_partitions, read_plan
 from bicliq.pipeline.stages.profile import profile
 from bicliq.pipeline.stages.search_run import SearchProgress
-from bicliq.pipeline.store.counts import commit_count, count_name, examine_counts, vertices_name
+from bicliq.pipeline.store.counts import commit_count, examine_counts, vertices_name
 from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.records import PartitionCounts
 
 NEEDED_SETTINGS: dict[str, Any] = {"min_edges": 1}
 """What a count asks of a run's plan besides p, q and the side: nothing."""
@@ -108,7 +109,7 @@ def count_partitions(
     BicliqError
         Where partitions failed, after all others were counted; or where the cluster was lost.
     """
-    placement = read_plan_record(store.run(run)).placement(settings, not_worth=NOT_WORTH)
+    placement = place_partitions(store.run(run).planned, settings, not_worth=NOT_WORTH)
     with store.run(run).claim_run(settings.second_run), placement.opened() as client:
         if client is not None:
             dashboard(client.dashboard_link)
@@ -134,7 +135,7 @@ def _count_missing(
     sound, damaged = examine_counts(folder, asked.key, check)
     for number, reason in damaged.items():
         warn("partition is counted again", run=run, partition=number, reason=reason)
-        folder.remove(count_name(asked.key, number))
+        folder.remove(PartitionCounts.name(asked.key, number))
     waiting = [n for n in np.argsort(-cost, kind="stable").tolist() if n not in sound]
     done, failures = set(range(cost.size)) - set(waiting), dict[int, str]()
     watched, running = Watched(client, run, "counts"), set[int]()
@@ -187,7 +188,7 @@ def count_partition(
     """Count one partition and commit its counts, unless it was counted; returns its number."""
     folder = Store.open(store_uri, create=False).run(run)
     with folder.claim(f"{asked.key}-{number:05d}"):
-        if not folder.has(count_name(asked.key, number)):
+        if not folder.has(PartitionCounts.name(asked.key, number)):
             _count_and_commit(folder, number, asked, method, threads, place)
     return number
 
@@ -217,16 +218,18 @@ def _count_and_commit(
             ):
                 name = vertices_name(asked.key, number, side)
                 files.append(folder.write_table(name, vertex_table(ids, values)))
-    content = {
-        "plan": folder.planned["digest"],
-        "counts": [[p, q, str(count)] for (p, q), count in counts.items() if count],
-        "method": method,
-        "backend": found.backend,
-        "threads": found.threads,
-        "seconds": round(time.perf_counter() - started, 6),
-        "kernel_seconds": {part: round(seconds, 6) for part, seconds in found.seconds.items()},
-    }
-    commit_count(folder, asked.key, number, content, files)
+    record = PartitionCounts(
+        stored=tuple(files),
+        partition=number,
+        plan=folder.planned.digest,
+        counts=[(p, q, str(count)) for (p, q), count in counts.items() if count],
+        method=method,
+        backend=found.backend,
+        threads=found.threads,
+        seconds=round(time.perf_counter() - started, 6),
+        kernel_seconds={part: round(seconds, 6) for part, seconds in found.seconds.items()},
+    )
+    commit_count(folder, asked.key, record)
 
 
 def _count_one(

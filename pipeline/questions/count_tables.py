@@ -17,10 +17,8 @@ from bicliq.pipeline.errors import DamageError, StorageError
 from bicliq.pipeline.events import warn
 from bicliq.pipeline.questions.count_asked import CountAsked, CountRecord, why_none
 from bicliq.pipeline.stages.checks import read_checks
-from bicliq.pipeline.stages.planned import read_plan_record
 from bicliq.pipeline.store.counts import (
     COUNTS_FILE,
-    COUNTS_RECORD,
     VERTICES_FILE,
     Sizes,
     examine_counts,
@@ -29,10 +27,10 @@ from bicliq.pipeline.store.counts import (
     sums_of,
 )
 from bicliq.pipeline.store.labels import read_labels
-from bicliq.pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
+from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.manifest import ran_on
 from bicliq.pipeline.store.publications import announce
-from bicliq.pipeline.store.records import named_files
+from bicliq.pipeline.store.records import Checks, Counts, PartitionCounts
 
 SCHEMA = pa.schema([("p", pa.int64()), ("q", pa.int64()), ("count", pa.string())])
 VERTEX_SCHEMA = pa.schema(
@@ -56,22 +54,21 @@ def publish_counts(store: Store, run: str, asked: CountAsked, method: str, count
         Where partitions are not counted, or damaged.
     """
     folder = store.run(run)
-    planned = read_plan_record(folder)
+    planned = folder.planned
     partitions = _records_of_key(folder, asked.key)
     counts = _sums(asked.key, partitions)
     publish_all_counts(folder, again=asked.key)
-    graph = store.graph(planned.graph).read_record("graph.json")
-    n_left, n_right = int(graph["n_left"]), int(graph["n_right"])
+    graph = store.graph(planned.graph).record()
     return CountRecord(
         counts=counts,
-        n_left=n_left,
-        n_right=n_right,
-        n_edges=int(graph["n_edges"]),
-        too_large=why_none(asked, n_left, n_right),
+        n_left=graph.n_left,
+        n_right=graph.n_right,
+        n_edges=graph.n_edges,
+        too_large=why_none(asked, *graph.sizes),
         method="pivot" if asked.all_sizes else method,
         side=planned.side,
-        backend=ran_on(str(record["backend"]) for record in partitions),
-        threads=max((int(record["threads"]) for record in partitions), default=0),
+        backend=ran_on(record.backend for record in partitions),
+        threads=max((record.threads for record in partitions), default=0),
         seconds={},
         run=run,
         output=folder.uri,
@@ -81,10 +78,10 @@ def publish_counts(store: Store, run: str, asked: CountAsked, method: str, count
     )
 
 
-def _records_of_key(folder: RunFolder, key: str) -> list[dict[str, Any]]:
+def _records_of_key(folder: RunFolder, key: str) -> list[PartitionCounts]:
     """The records of one question, one a partition; raises what `publish_counts` does."""
     sound, damaged = examine_counts(folder, key)
-    total = read_plan_record(folder).partitions
+    total = folder.planned.partitions
     missing = [number for number in range(total) if number not in sound]
     if missing:
         reason = damaged.get(missing[0], "it is not counted")
@@ -95,7 +92,7 @@ def _records_of_key(folder: RunFolder, key: str) -> list[dict[str, Any]]:
     return list(sound.values())
 
 
-def _sums(key: str, records: list[dict[str, Any]]) -> Sizes:
+def _sums(key: str, records: list[PartitionCounts]) -> Sizes:
     return {**dict.fromkeys(sizes_of_key(key), 0), **sums_of(records)}
 
 
@@ -119,17 +116,18 @@ def publish_all_counts(folder: RunFolder, again: str | None = None) -> None:
                     ((p, q),) = sizes_of_key(key)
                     old = vertices.filter(pc.or_(pc.not_equal(vertices["p"], p), pc.not_equal(vertices["q"], q)))
                     vertices = pa.concat_tables([old, _vertex_sums(folder, key, counts[p, q])])
-            folder.remove(COUNTS_RECORD)
+            folder.remove(Counts.at)
             by_size = [("p", "ascending"), ("q", "ascending")]
             files = [folder.write_table(COUNTS_FILE, _count_rows(counts).sort_by(by_size))]
             if any(key.startswith("vertices") for key in {**done, **new}):
                 files.append(folder.write_table(VERTICES_FILE, vertices.sort_by(by_size)))
             created = dt.datetime.now(dt.UTC).isoformat()
-            about = {"keys": {**done, **new}, "checked": folder.has(CHECKS_RECORD), "created": created}
+            checked = folder.has(Checks.at)
+            record = Counts(stored=tuple(files), keys={**done, **new}, checked=checked, created=created)
             announce(folder, created, "counts")
-            folder.write_record(COUNTS_RECORD, about, files)
+            folder.write(record.at, record)
             folder.sweep()
-            folder.store.graph(str(folder.read_record("run.json")["graph"])).sweep()
+            folder.graph.sweep()
             again = None
 
 
@@ -139,14 +137,14 @@ def _published(folder: RunFolder) -> tuple[dict[str, str], Sizes, pa.Table]:
     Nothing where the tables are damaged.
     """
     try:
-        record = folder.read_record(COUNTS_RECORD) if folder.has(COUNTS_RECORD) else None
+        record = folder.find(Counts)
         if record is not None:
-            files = named_files(record)
+            files = record.named
             rows = folder.read_table(files[COUNTS_FILE]).to_pylist()
             vertices = (
                 folder.read_table(files[VERTICES_FILE]) if VERTICES_FILE in files else VERTEX_SCHEMA.empty_table()
             )
-            return dict(record["keys"]), {(row["p"], row["q"]): int(row["count"]) for row in rows}, vertices
+            return dict(record.keys), {(row["p"], row["q"]): int(row["count"]) for row in rows}, vertices
     except DamageError as error:
         warn("counts are put together again", reason=error)
     return {}, {}, VERTEX_SCHEMA.empty_table()
@@ -158,11 +156,11 @@ def _whole_keys(folder: RunFolder, asked: str | None) -> dict[str, str]:
     Where there are no partitions, the counts are 0 by any, and only what is asked tells the
     question.
     """
-    total = read_plan_record(folder).partitions
+    total = folder.planned.partitions
     if not total:
         return {} if asked is None else {asked: "auto"}
     sound = {key: examine_counts(folder, key)[0] for key in keys_of(folder)}
-    return {key: str(records[0]["method"]) for key, records in sound.items() if len(records) == total}
+    return {key: records[0].method for key, records in sound.items() if len(records) == total}
 
 
 def _count_rows(counts: Sizes) -> pa.Table:
@@ -182,14 +180,14 @@ def _vertex_sums(folder: RunFolder, key: str, count: int) -> pa.Table:
     """Add up the counts of each vertex over the partitions; none exceeds the count of all."""
     kind = np.uint64 if count < 1 << 64 else object
     ((p, q),) = sizes_of_key(key)
-    graph = folder.store.graph(read_plan_record(folder).graph)
+    graph = folder.store.graph(folder.planned.graph)
     parts = []
     records = examine_counts(folder, key)[0].values()
     for side, ids in zip(("left", "right"), read_labels(graph), strict=True):
         labels = ids.cast(pa.string())
         sums = np.zeros(len(labels), kind)
         for record in records:
-            (file,) = (f for f in named_files(record).values() if f.name.startswith(f"counts/{key}/{side}-"))
+            (file,) = (f for f in record.stored if f.name.startswith(f"counts/{key}/{side}-"))
             table = folder.read_table(file)
             sums[table["vertex"].to_numpy()] += np.array([int(x) for x in table["count"].to_pylist()], kind)
         some = np.flatnonzero(sums != 0)

@@ -28,7 +28,6 @@ from bicliq.pipeline.report.frame import write_page
 from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import read_edge_table
-from bicliq.pipeline.stages.search import search_settings
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.labels import read_labels
 from bicliq.pipeline.store.results import open_run
@@ -251,8 +250,7 @@ def find_in_table(
     started = time.perf_counter()
     table = read_edge_table(source, settings.ingest, backend=settings.data_backend)
     part = Part(bipartite_of(table), table.left_ids, table.right_ids, table.weight)
-    read = {"source": table.summary["source"], "summary": table.summary}
-    found = _find(part, asked, settings.search, place, started, read, report, tell)
+    found = _find(part, asked, settings.search, place, started, table.summary, report, tell)
     return {**found, **account(table.summary)}
 
 
@@ -287,9 +285,9 @@ def find_in_run(
     place = asked.place(settings.search)
     started = time.perf_counter()
     opened = open_run(settings.store, run)
-    sizes = search_settings(opened.folder)
+    sizes = opened.folder.asked.search
     wanted = {name: max(getattr(sizes, name), getattr(settings.search, name)) for name in _SIZES}
-    folder = opened.store.graph(str(opened.folder.read_record("run.json")["graph"]))
+    folder = opened.graph
     left_ids, right_ids = read_labels(folder)
     search = settings.search.model_copy(update=wanted)
     if not opened.state.complete:
@@ -303,7 +301,7 @@ def find_in_run(
             search,
             place,
             started,
-            folder.read_record("graph.json"),
+            folder.record().summary,
             report,
             tell,
         ),
@@ -319,7 +317,7 @@ def _find(
     search: SearchSettings,
     place: Place,
     started: float,
-    table: dict[str, Any],
+    summary: dict[str, Any],
     report: str | os.PathLike[str] | None,
     tell: Tell | None,
 ) -> dict[str, Any]:
@@ -391,7 +389,7 @@ def _find(
     if report is not None:
         groups = [(group.left, group.right) for group in result.groups]
         labels = (part.left_ids, part.right_ids)
-        record["report"] = write_page(report, lambda: find_page(record, table, graph, groups, labels), overwrite=True)
+        record["report"] = write_page(report, lambda: find_page(record, summary, graph, groups, labels), overwrite=True)
     return record
 
 

@@ -23,9 +23,8 @@ from bicliq.pipeline.report.sections import (
     two_columns,
 )
 from bicliq.pipeline.stages.checks import read_checks
-from bicliq.pipeline.stages.planned import read_plan_record
-from bicliq.pipeline.store.counts import COUNTS_FILE, COUNTS_RECORD
-from bicliq.pipeline.store.records import named_files
+from bicliq.pipeline.store.counts import COUNTS_FILE
+from bicliq.pipeline.store.records import Counts
 from bicliq.pipeline.store.results import Run
 
 LISTED = 500
@@ -42,7 +41,7 @@ VALUES = {
 
 
 def find_page(
-    record: Mapping[str, Any], table: dict[str, Any], graph: BipartiteGraph, groups: Sequence[Group], labels: Any
+    record: Mapping[str, Any], summary: dict[str, Any], graph: BipartiteGraph, groups: Sequence[Group], labels: Any
 ) -> str:
     """Return the page of the best groups by an objective.
 
@@ -50,8 +49,8 @@ def find_page(
     ----------
     record
         The record of `pipeline.questions.find.find_in_table`.
-    table
-        `source` and `summary` of the table, as of a graph's record.
+    summary
+        That of the table, as of a graph's record.
     graph
         All of its edges.
     groups
@@ -63,7 +62,7 @@ def find_page(
     -----
     O(edges) time, and O(members) for each group that is listed.
     """
-    by, name = record["by"], _name(table["source"]["uri"])
+    by, name = record["by"], _name(summary["source"]["uri"])
     found = f"{len(groups):,} best group{'' if len(groups) == 1 else 's'} by {by}"
     values = [{"value": group["value"]} for group in record["groups"][:LISTED]]
     rows = [value | row_of(graph, group, labels) for value, group in zip(values, groups, strict=False)]
@@ -77,7 +76,7 @@ def find_page(
         f"{drawn_groups(shown) if shown or not record['why_none'] else '<p>No group: ' + escape(record['why_none']) + '.</p>'}"
         "</section>",
         listed,
-        table_read(table, out),
+        table_read(summary, out),
         _time(record, f"The search looked at {record['nodes']:,} nodes from the {record['side']} side"),
     ]
     return framed(f"{found} in {name}", parts, rows)
@@ -92,15 +91,15 @@ def count_page(run: Run) -> str:
         Where they are not counted to their end, or damaged.
     """
     counts, methods = _counts_of(run)
-    graph, plan = run.graph.read_record("graph.json"), read_plan_record(run.folder)
-    name, most = _name(graph["source"]["uri"]), max(counts.values())
+    graph, plan = run.graph.record(), run.folder.planned
+    name, most = _name(graph.source["uri"]), max(counts.values())
     (p, q), *others = counts
     title = f"{len(counts):,} counts" if others else f"{most:,} complete {p:,} × {q:,} subgraphs"
     said = (
         "A (p,q)-biclique is a choice of p left and q right vertices of which each left one has an edge to each right"
         " one; all of them are counted, maximal or not."
     )
-    sizes = {"left vertices": graph["n_left"], "right vertices": graph["n_right"], "edges": graph["n_edges"]}
+    sizes = {"left vertices": graph.n_left, "right vertices": graph.n_right, "edges": graph.n_edges}
     told = {key: f"{value:,}" for key, value in sizes.items()} | {"largest count": f"{most:,}"}
     picture = f'<div class="wide">{counts_picture(counts)}</div>' if others else ""
     lines = "".join(
@@ -117,7 +116,7 @@ def count_page(run: Run) -> str:
         f"<section><h2>Counts</h2>{picture}<div class='tall' tabindex='0'><table><thead>{heads('p|', 'q|', 'count|')}"
         f"</thead>{lines}</table></div><p class='soft'>{_of(len(counts), min(len(counts), LISTED), 'counts')} {how}</p>"
         "</section>",
-        table_read(graph, after=checks_table(read_checks(run.folder))),
+        table_read(graph.summary, after=checks_table(read_checks(run.folder))),
     ]
     return framed(f"{title} in {name}", parts)
 
@@ -125,11 +124,11 @@ def count_page(run: Run) -> str:
 def _counts_of(run: Run) -> tuple[dict[tuple[int, int], int], list[str]]:
     """The published counts of a run by (p, q), and by which methods they were counted."""
     folder = run.folder
-    if not folder.has(COUNTS_RECORD):
+    record = folder.find(Counts)
+    if record is None:
         raise StorageError(f"{folder.uri}: its counts are not finished; give the same bicliq count again")
-    record = folder.read_record(COUNTS_RECORD)
-    rows = folder.read_table(named_files(record)[COUNTS_FILE]).to_pylist()
-    return {(row["p"], row["q"]): int(row["count"]) for row in rows}, sorted(set(record["keys"].values()))
+    rows = folder.read_table(record.named[COUNTS_FILE]).to_pylist()
+    return {(row["p"], row["q"]): int(row["count"]) for row in rows}, sorted(set(record.keys.values()))
 
 
 def clique_page(record: Mapping[str, Any]) -> str:

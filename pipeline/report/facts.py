@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +14,8 @@ from bicliq.pipeline.report.groups import Matter, groups_that_matter
 from bicliq.pipeline.report.history import Step, steps_of
 from bicliq.pipeline.report.times import Times, read_times
 from bicliq.pipeline.results.changes import Changes, changes_between
-from bicliq.pipeline.stages.planned import read_plan_record
-from bicliq.pipeline.stages.profile import Profile, histogram, profile, sampled_two_hop
-from bicliq.pipeline.store.layout import CHECKS_RECORD
-from bicliq.pipeline.store.manifest import Manifest
+from bicliq.pipeline.stages.profile import histogram, profile, sampled_two_hop
+from bicliq.pipeline.store.records import Checks, Manifest, Profile, RunRecord
 from bicliq.pipeline.store.results import Run, open_run
 
 MOST_PATHS = 1 << 26
@@ -74,7 +71,7 @@ class Facts:
     """
 
     manifest: Manifest
-    asked: dict[str, Any]
+    asked: RunRecord
     profile: Profile
     steps: list[Step]
     expected: dict[str, Any] | None
@@ -102,14 +99,14 @@ def gather(run: Run) -> Facts:
     manifest = run.manifest
     graph = read_graph(run.store.graph(manifest.graph))
     steps = steps_of(run)
-    asked = run.folder.read_record("run.json")
-    groups = groups_that_matter(run, graph, asked["search"])
+    asked = run.folder.asked
+    groups = groups_that_matter(run, graph, asked.search)
     return Facts(
         manifest=manifest,
         asked=asked,
         profile=profile(run.store, manifest.graph),
         steps=steps,
-        expected=None if "layers" in asked else read_plan_record(run.folder).expected,
+        expected=run.folder.planned.expected if asked.layered is None else None,
         two_step={"left": _two_step(graph), "right": _two_step(graph.transpose())},
         sizes=run.sizes(),
         groups=groups,
@@ -123,20 +120,20 @@ def _two_step(graph: BipartiteGraph) -> TwoStep:
     return TwoStep(sizes.size, graph.n_left, histogram(np.sort(sizes)))
 
 
-def _changes(run: Run, asked: Mapping[str, Any]) -> dict[str, Any] | str:
+def _changes(run: Run, asked: RunRecord) -> dict[str, Any] | str:
     """What changed since the parent of a version, or the run of the same source before."""
-    before = asked.get("parent") or _run_before(run)
+    before = asked.parent or _run_before(run)
     if before is None:
         return "There is no earlier run of this table in the store."
     try:
-        earlier = open_run(run.store, str(before))
-        of_one_base = asked.get("base") in (earlier.run, earlier.folder.read_record("run.json").get("base", ""))
+        earlier = open_run(run.store, before)
+        of_one_base = asked.base == earlier.folder.asked.base
         both = earlier.manifest.bicliques + run.manifest.bicliques
         if not of_one_base and both > MOST_COMPARED:
             return (
                 f"{both:,} groups would be compared with those of run {before}; bicliq diff {before} {run.run} does it."
             )
-        return Changes.record(changes_between(run, str(before)), CHANGED)
+        return Changes.record(changes_between(run, before), CHANGED)
     except BicliqError as error:  # of the earlier run: this one has its report all the same
         warn("report shows no changes", run=run.run, reason=error)
         return f"The run before, {before}, cannot be compared: {error}"
@@ -144,10 +141,8 @@ def _changes(run: Run, asked: Mapping[str, Any]) -> dict[str, Any] | str:
 
 def _run_before(run: Run) -> str | None:
     """The run of the same source and the same sizes that was published before this one."""
-    if not run.folder.has(CHECKS_RECORD):
-        return None
-    before = run.folder.read_record(CHECKS_RECORD).get("last")
+    checks = run.folder.find(Checks)
+    before = None if checks is None else checks.last
     if before is None or before == run.run or before not in run.store.runs():
         return None
-    searched = [each.folder.read_record("run.json")["search"] for each in (run, Run(run.store, before))]
-    return str(before) if searched[0] == searched[1] else None
+    return before if run.folder.asked.search == run.store.run(before).asked.search else None

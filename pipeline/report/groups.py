@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from bicliq import kernels
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.settings import SearchSettings
 from bicliq.pipeline.store.results import Run
 from bicliq.pipeline.store.worth import By as RunBy
 
@@ -89,12 +90,12 @@ class Matter:
     proven: bool
 
 
-def groups_that_matter(run: Run, graph: BipartiteGraph, search: Mapping[str, Any]) -> Matter:
+def groups_that_matter(run: Run, graph: BipartiteGraph, search: SearchSettings) -> Matter:
     """Return the most surprising groups of a graph, and the largest of its run.
 
     Where surprise is a column of the run, its row groups' statistics tell the most surprising ones.
     """
-    least = {name: search[name] for name in ("min_left", "min_right", "min_edges")}
+    least = {name: getattr(search, name) for name in ("min_left", "min_right", "min_edges")}
     stored = run.stores("surprise") and run.state.complete
     surprising = None if stored else _best(graph, LISTED, False, least)
     drawn = _best(graph, DRAWN, True, least)

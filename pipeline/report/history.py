@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from bicliq.pipeline.store.records import StoredGraph, Updated
 from bicliq.pipeline.store.results import Run
 
 
@@ -23,8 +23,8 @@ class Step:
     """
 
     run: str
-    graph: dict[str, Any]
-    update: dict[str, Any] | None
+    graph: StoredGraph
+    update: Updated | None
 
 
 def steps_of(run: Run) -> list[Step]:
@@ -36,8 +36,7 @@ def steps_of(run: Run) -> list[Step]:
     there = set(run.store.runs())
     name: str | None = run.run
     while name is not None and (not steps or name in there):
-        asked = run.store.run(name).read_record("run.json")
-        graph = run.store.graph(str(asked["graph"])).read_record("graph.json")
-        steps.append(Step(name, graph, asked.get("update")))
-        name = asked.get("parent")
+        asked = run.store.run(name).record()
+        steps.append(Step(name, run.store.graph(asked.graph).record(), asked.update))
+        name = asked.parent
     return steps[::-1]

@@ -20,7 +20,7 @@ from bicliq.pipeline.report.pictures import (
     two_step_picture,
 )
 from bicliq.pipeline.report.times import Times
-from bicliq.pipeline.store.manifest import Manifest
+from bicliq.pipeline.store.records import Manifest
 
 Rows = Iterable[tuple[str, str]]
 
@@ -70,7 +70,7 @@ NAMED = 12
 def name_of(facts: Facts) -> str:
     """The table of the first run, and how many updates followed."""
     first, *updates = facts.steps
-    name = str(first.graph["source"]["uri"]).rstrip("/").rsplit("/", 1)[-1]
+    name = str(first.graph.source["uri"]).rstrip("/").rsplit("/", 1)[-1]
     return name if not updates else f"{name} and {len(updates):,} update{'' if len(updates) == 1 else 's'}"
 
 
@@ -109,20 +109,19 @@ def tiles(figures: dict[str, str]) -> str:
 
 def what_went_in(facts: Facts) -> str:
     """Rows that were read, united and dropped, updates, and what the checks of the input said."""
-    asked = facts.asked["search"]
+    search = facts.asked.search
     more = [("connected components", f"{facts.profile.components:,}")]
     more += [
-        (f"least {what}", f"{asked[key]:,}")
+        (f"least {what}", f"{getattr(search, key):,}")
         for key, what in (("min_left", "left vertices"), ("min_right", "right vertices"), ("min_edges", "edges"))
-        if asked[key] > 1
+        if getattr(search, key) > 1
     ]
-    return table_read(facts.steps[0].graph, more, _updates(facts.steps) + checks_table(facts.manifest.checks))
+    return table_read(facts.steps[0].graph.summary, more, _updates(facts.steps) + checks_table(facts.manifest.checks))
 
 
-def table_read(graph: dict[str, Any], more: Rows = (), after: str = "") -> str:
-    """The account of a table that was read: `source` and `summary` of a graph's record."""
-    summary, source = graph["summary"], graph["source"]
-    columns = summary["columns"]
+def table_read(summary: dict[str, Any], more: Rows = (), after: str = "") -> str:
+    """The account of a table that was read: the `summary` of a graph's record."""
+    source, columns = summary["source"], summary["columns"]
     rows = [("rows read", f"{summary['rows_read']:,}"), ("repeat an edge", f"{summary['duplicates']:,}")]
     rows += [(f"dropped: {why}", f"{summary[key]:,}") for key, why in DROPPED.items() if summary.get(key)]
     rows += [("edges kept", f"{summary['edges']:,}"), *more]
@@ -144,10 +143,10 @@ def _updates(steps: list[Step]) -> str:
     lines = ""
     for step in steps:
         if step.update is not None:
-            files = ", ".join(str(file["uri"]).rsplit("/", 1)[-1] for file in step.update["files"])
-            did = "taken away" if step.update["deleted"] else "joined"
+            files = ", ".join(str(file["uri"]).rsplit("/", 1)[-1] for file in step.update.files)
+            did = "taken away" if step.update.deleted else "joined"
             numbers = "".join(
-                f"<td class='n'>{step.update[name]:,}</td>" for name in ("rows_read", "edges", "unchanged")
+                f"<td class='n'>{getattr(step.update, name):,}</td>" for name in ("rows_read", "edges", "unchanged")
             )
             lines += f"<tr><td>{escape(files)}</td><td>{did}</td>{numbers}<td><code>{escape(step.run)}</code></td></tr>"
     headings = heads("update", "edges are", "rows read|", "edges|", "no change|", "version")
@@ -362,7 +361,7 @@ def expected_and_found(facts: Facts) -> str:
 def time_and_machine(facts: Facts) -> str:
     """Seconds of each stage, what searched, and what names the answer."""
     manifest = facts.manifest
-    read = {name: facts.steps[-1].graph["seconds"].get(name, 0.0) for name in ("read", "unite", "write")}
+    read = {name: facts.steps[-1].graph.seconds.get(name, 0.0) for name in ("read", "unite", "write")}
     seconds = {**read, "profile": facts.profile.seconds, **manifest.seconds}
     named = ("processor", "cores", "memory", "system")
     machine = ", ".join(

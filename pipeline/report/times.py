@@ -19,6 +19,7 @@ from bicliq.pipeline.report.history import Step
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.host_rows import HostRows
 from bicliq.pipeline.stages.ingest_policies import filtered, no_rows
+from bicliq.pipeline.store.records import StoredGraph
 from bicliq.pipeline.store.results import Run
 
 CHOSEN = ("csv", "tsv", "parquet")
@@ -99,12 +100,12 @@ def _rights(picture: GroupPicture) -> list[Any]:
 def _rows(steps: Iterable[Step]) -> Iterator[pa.RecordBatch]:
     """Rows of the tables that a run was made of, filtered as they were."""
     for step in steps:
-        if step.update is None or not step.update["deleted"]:
+        if step.update is None or not step.update.deleted:
             yield from _rows_of(step.graph)
 
 
-def _rows_of(graph: dict[str, Any]) -> Iterator[pa.RecordBatch]:
-    source, summary = graph["source"], graph["summary"]
+def _rows_of(graph: StoredGraph) -> Iterator[pa.RecordBatch]:
+    source, summary = graph.source, graph.summary
     reading = _reading(source["format"], summary)
     opened = open_edges(source["uri"], reading)
     if opened.bytes != source["bytes"]:

@@ -98,7 +98,7 @@ class Bicliques(AsTable):
 
         See `pipeline.store.account`.
         """
-        return account(self.run.folder.graph.read_record("graph.json")["summary"])
+        return account(self.run.graph.record().summary)
 
     @property
     def digest(self) -> str:

@@ -26,6 +26,7 @@ from bicliq.pipeline.store.biclique_reader import Int64s
 from bicliq.pipeline.store.bicliques import SCHEMA
 from bicliq.pipeline.store.choice import EVERYTHING, Choice
 from bicliq.pipeline.store.labels import nearest
+from bicliq.pipeline.store.records import RunRecord
 from bicliq.pipeline.store.results import Run, open_run
 from bicliq.pipeline.store.versions import Layer, layers_of, net_changes
 from bicliq.pipeline.store.worth import Surprise
@@ -302,18 +303,14 @@ def changes_between(
 
     Where an update came last that changed nothing, that is what is returned by default.
     """
-    asked = after.folder.read_record("run.json")
-    parent, own = asked.get("parent"), (after.run, asked.get("compacts"))
-    last = [
-        key
-        for key, entry in asked.get("taken", {}).items()
-        if entry["version"] in own and not entry.get("changed", True)
-    ]
+    asked = after.folder.asked
+    parent, own = asked.parent, (after.run, asked.compacts)
+    last = [key for key, entry in (asked.taken or {}).items() if entry.version in own and not entry.changed]
     if before is None and last:
         return Changes(after, after, choice, tuple(key.split(" ", 2)[2] for key in last))
     if before is None and parent is None:
         raise InputError(f"{after.folder.uri}: it is no version of another run; name the run to compare it with")
-    if before is None and not after.store.run(str(parent)).exists():
+    if before is None and not after.store.run(parent or "").exists():
         raise InputError(f"{after.folder.uri}: its parent {parent} was pruned; name the run to compare it with")
     return Changes(open_run(after.store, parent if before is None else before), after, choice, progress=progress)
 
@@ -324,16 +321,16 @@ def _rows_of_windows(before: Run, after: Run) -> dict[str, int | None]:
     None where the one does not descend from the other.
     """
     store, rows, name = after.store, Counter(dict.fromkeys(OF_WINDOWS, 0)), after.run
-    ends = {before.run, before.folder.read_record("run.json").get("compacts")}
+    ends = {before.run, before.folder.asked.compacts}
     while name not in ends:
-        asked = store.run(name).read_record("run.json") if store.run(name).exists() else {}
-        if "compacts" in asked:
-            name = str(asked["compacts"])
+        asked = store.run(name).find(RunRecord)
+        if asked is not None and asked.compacts is not None:
+            name = asked.compacts
             continue
-        if "update" not in asked:
+        if asked is None or asked.update is None or asked.parent is None:
             return dict.fromkeys(OF_WINDOWS)
-        rows.update({what: int(asked["update"].get(what, 0)) for what in OF_WINDOWS})
-        name = str(asked["parent"])
+        rows.update({what: getattr(asked.update, what) for what in OF_WINDOWS})
+        name = asked.parent
     return dict(rows)
 
 
@@ -342,12 +339,10 @@ def _lineage(run: Run) -> tuple[str, tuple[Layer, ...]]:
 
     One that was written whole changed in the same way as the version that it holds.
     """
-    asked = run.folder.read_record("run.json")
-    version = asked.get("compacts")
-    if version is not None and run.store.run(version).exists():
-        asked = run.store.run(version).read_record("run.json")
-        return str(asked["base"]), layers_of(run.store, asked)
-    return str(asked.get("base", run.run)), layers_of(run.store, asked)
+    asked = run.folder.asked
+    version = None if asked.compacts is None else run.store.run(asked.compacts).find(RunRecord)
+    asked = version or asked
+    return asked.base, layers_of(run.store, asked)
 
 
 def _net(old: tuple[Layer, ...], new: tuple[Layer, ...]) -> tuple[pa.Table, pa.Table]:

@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from bicliq.pipeline.errors import DamageError, InputError
 from bicliq.pipeline.events import tell, warn
 from bicliq.pipeline.settings import CheckSettings
-from bicliq.pipeline.stages.planned import read_plan_record
 from bicliq.pipeline.store.labels import read_labels
-from bicliq.pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
+from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.publications import publications_to_add_to, published_at, source_hash
+from bicliq.pipeline.store.records import Checks, Profile
 
 CheckState = Literal["pass", "warn", "fail"]
 SIDES = ("left", "right")
@@ -84,31 +84,35 @@ def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSet
     The last run of the same source is the one that was published last.
     Labels are compared only where a threshold asks for it, since that reads the labels of both.
     """
-    folder, planned = store.run(run), read_plan_record(store.run(run))
+    folder, planned = store.run(run), store.run(run).planned
     source = summary["source"]["uri"]
     last = _last_run(store, source)
-    profile = store.graph(planned.graph).read_record("profile.json")
+    profile = store.graph(planned.graph).read(Profile)
     rows = int(summary["rows_read"])
     dropped = sum(int(n) for name, n in summary.items() if name.startswith("dropped_"))
     compare_labels = last is not None and (asked.labels_warn, asked.labels_fail) != (None, None)
     values: dict[str, float | None] = {
-        "rows": None if last is None else abs(rows - int(last["rows"])) / max(int(last["rows"]), 1),
+        "rows": None if last is None else abs(rows - last.rows) / max(last.rows, 1),
         "dropped": dropped / max(rows, 1),
-        "labels": _share_of_new_labels(store, planned.graph, last["graph"]) if last and compare_labels else None,
-        "degree": max(int(profile["max_left_degree"]), int(profile["max_right_degree"])),
+        "labels": _share_of_new_labels(store, planned.graph, last.graph) if last and compare_labels else None,
+        "degree": max(profile.max_left_degree, profile.max_right_degree),
         "paths": planned.est_cost,
     }
     checks = judge(run, values, asked)
-    created = dt.datetime.now(dt.UTC).isoformat()
-    listed = [asdict(check) for check in checks]
-    about = {"source": source, "rows": rows, "graph": planned.graph, "created": created}
-    folder.write_record(CHECKS_RECORD, {**about, "last": last and last["run"], "checks": listed})
+    record = Checks(
+        run=run,
+        source=source,
+        rows=rows,
+        graph=planned.graph,
+        created=dt.datetime.now(dt.UTC).isoformat(),
+        last=None if last is None else last.run,
+        checks=[asdict(check) for check in checks],
+    )
+    folder.write(record.at, record)
     failed = failures(checks, asked)
     if failed:
         all_the_same = (
-            "count with on_fail = 'flag'"
-            if folder.read_record("run.json")["asks"] == "counts"
-            else f"search it: bicliq resume {run}"
+            "count with on_fail = 'flag'" if folder.asked.asks == "counts" else f"search it: bicliq resume {run}"
         )
         raise InputError(
             f"{source}: the input fails its checks: {failed}; mend the table or the threshold, or, all the"
@@ -134,7 +138,8 @@ def failures(checks: list[Check], asked: CheckSettings) -> str:
 
 def read_checks(folder: RunFolder) -> list[dict[str, Any]]:
     """The checks of a run's input, one record each; none where it was not checked."""
-    return list(folder.read_record(CHECKS_RECORD)["checks"]) if folder.has(CHECKS_RECORD) else []
+    found = folder.find(Checks)
+    return [] if found is None else found.checks
 
 
 def _judged(name: str, value: float | None, asked: CheckSettings) -> Check:
@@ -146,13 +151,13 @@ def _judged(name: str, value: float | None, asked: CheckSettings) -> Check:
     return Check(name, state, value, **limits)
 
 
-def _last_run(store: Store, source: str) -> dict[str, Any] | None:
-    """The checks.json, and the name, of the last published run of a source."""
+def _last_run(store: Store, source: str) -> Checks | None:
+    """The checks.json of the last published run of a source."""
     for one in publications_to_add_to(store, source_hash(source)):
         folder = store.run(one.run)
         try:
             if published_at(folder, one.asks) == one.created:
-                return {**folder.read_record(CHECKS_RECORD), "run": one.run}
+                return folder.read(Checks)
         except DamageError as error:  # `verify` tells of it; it is no reason not to search
             warn("run is left out of the checks", run=one.run, reason=error)
     return None

@@ -35,6 +35,7 @@ from bicliq.pipeline.stages.window import TimedRows, read_rows
 from bicliq.pipeline.store.edges import CHANGED, ChangedEdges, EdgeRows, ends_of, keys_of, read_changed, read_edge_rows
 from bicliq.pipeline.store.labels import Hashes, label_hashes, labels_table, read_hashes, read_labels
 from bicliq.pipeline.store.layout import GraphFolder, Store
+from bicliq.pipeline.store.records import StoredGraph
 
 SIDES = ("left", "right")
 
@@ -134,7 +135,7 @@ def extend(
     settings = settings or IngestSettings()
     folder = store.graph(graph)
     folder.must_exist()
-    known = folder.read_record("graph.json")
+    known = folder.record()
     same_policies(folder, known, settings, delete=delete)
     table = read_like(known, source, settings, backend=backend, memory_limit=memory_limit)
     started = time.perf_counter()
@@ -158,7 +159,7 @@ def extend(
     if not len(after):
         raise InputError(f"{table.summary['source']['uri']}: no edge of the graph would be left; nothing was changed")
     summary = {**table.summary, "parent": graph, "deleted" if delete else "inserted": len(changed)}
-    summary |= {name: known["summary"][name] for name in ("policies", "labels")}
+    summary |= {name: known.summary[name] for name in ("policies", "labels")}
     rows = read_rows(folder, known)
     if rows is not None:
         rows = rows.where(~np.isin(rows.keys, changed))
@@ -182,12 +183,12 @@ def write_whole(store: Store, graph: str) -> str:
         The whole graph, with the same ids; it is the given one where that is whole.
     """
     folder = store.graph(graph)
-    record = folder.read_record("graph.json")
+    record = folder.record()
     if folder.base(record) is None:
         return graph
     started, rows = time.perf_counter(), read_edge_rows(folder, record)
     edges = rows.left, rows.indices, rows.weights
-    table = EdgeTable(*edges, *read_labels(folder, record), record["summary"], {})
+    table = EdgeTable(*edges, *read_labels(folder, record), record.summary, {})
     return store_table(store, table, started).graph
 
 
@@ -226,7 +227,7 @@ class _Stored:
     labels: tuple[pa.Array, pa.Array]
 
     @classmethod
-    def read(cls, folder: GraphFolder, record: dict[str, Any]) -> _Stored:
+    def read(cls, folder: GraphFolder, record: StoredGraph) -> _Stored:
         return cls(read_edge_rows(folder, record), read_labels(folder, record))
 
     def reweighted(self, asked: Int64s, weight: Any, settings: IngestSettings) -> ChangedEdges:
@@ -273,7 +274,7 @@ class _Grown:
 def _store(
     store: Store,
     folder: GraphFolder,
-    known: dict[str, Any],
+    known: StoredGraph,
     before: _Stored,
     step: ChangedEdges,
     grown: _Grown,
@@ -286,9 +287,9 @@ def _store(
     if base is None:
         base, differs, first = folder, step, [len(labels) for labels in before.labels]
     else:
-        record = base.read_record("graph.json")
+        record = base.record()
         differs = read_changed(folder, known).then(step)
-        first = [int(record[f"n_{side}"]) for side in ("left", "right")]
+        first = list(record.sizes)
     new = [labels.slice(n) for labels, n in zip(grown.labels, first, strict=True)]
     if (len(differs.keys) + sum(map(len, new))) * DIFFERS > len(grown.edges):
         return store_table(store, grown.table(), started)
@@ -305,13 +306,13 @@ def _store(
     return store_changed(store, base, tables, grown.sizes, grown.summary, grown.seconds, started)
 
 
-def same_policies(folder: GraphFolder, known: dict[str, Any], settings: IngestSettings, *, delete: bool) -> None:
+def same_policies(folder: GraphFolder, known: StoredGraph, settings: IngestSettings, *, delete: bool) -> None:
     """Refuse policies that are not those of the graph: its edges would mean two things.
 
     What is taken away needs neither a way to unite weights nor a window.
     """
     names = [name for name in POLICIES if not (delete and name in OF_WHAT_STAYS)]
-    before = known["summary"]["policies"]
+    before = known.summary["policies"]
     now = json.loads(json.dumps({name: getattr(settings, name) for name in names}, default=str))
     differ = [name for name in names if before.get(name) != now[name]]
     if differ:
@@ -319,7 +320,7 @@ def same_policies(folder: GraphFolder, known: dict[str, Any], settings: IngestSe
         raise InputError(f"{folder.uri}: a table is joined by the policies of its graph, but {said}")
 
 
-def read_like(known: dict[str, Any], source: Edges, settings: IngestSettings, **how: Any) -> EdgeTable:
+def read_like(known: StoredGraph, source: Edges, settings: IngestSettings, **how: Any) -> EdgeTable:
     """Read a table whose ids are numbers or text as those of a graph are, given its record.
 
     Raises
@@ -327,7 +328,7 @@ def read_like(known: dict[str, Any], source: Edges, settings: IngestSettings, **
     InputError
         As `read_edge_table`, and where a side of numbers gets an id that is none.
     """
-    opened, kinds = open_edges(source, settings), known["summary"]["labels"]
+    opened, kinds = open_edges(source, settings), known.summary["labels"]
     for side in SIDES:
         if kinds[side] == "text" and opened.layout is not None and opened.layout.ids == "labels":
             opened = with_text(opened, side)

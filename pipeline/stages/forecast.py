@@ -17,8 +17,9 @@ from bicliq.pipeline.events import tell, warn
 from bicliq.pipeline.placement.where import Placement
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.expected import short
-from bicliq.pipeline.stages.planned import PlanRecord
+from bicliq.pipeline.stages.planned import place_partitions
 from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.records import PlanRecord
 
 MANY = 10_000_000
 """Bicliques that are warned of: nobody reads so many, and lower numbers are written in seconds."""
@@ -54,7 +55,7 @@ def forecast(store: Store, planned: PlanRecord, settings: Settings) -> dict[str,
     committed = store.run(planned.run).committed()
     if len(committed) >= planned.partitions:
         return None
-    record = {**expected, "seconds": _seconds(expected, planned.placement(settings), settings.search.threads)}
+    record = {**expected, "seconds": _seconds(expected, place_partitions(planned, settings), settings.search.threads)}
     limit = settings.search.max_bicliques
     figures = {name: record[name] for name in ("bicliques", "low", "high", "ids", "bytes", "seconds")}
     tell("run expected", run=planned.run, **figures)

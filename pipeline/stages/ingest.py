@@ -45,7 +45,8 @@ from bicliq.pipeline.store.device_tables import write_table
 from bicliq.pipeline.store.edges import EDGES
 from bicliq.pipeline.store.labels import labels_table
 from bicliq.pipeline.store.layout import GraphFolder, Store
-from bicliq.pipeline.store.records import StoredFile
+from bicliq.pipeline.store.record import StoredFile
+from bicliq.pipeline.store.records import StoredGraph
 
 __all__ = ["EdgeTable", "GraphRecord", "ingest", "read_edge_table"]
 
@@ -430,19 +431,16 @@ def _write(
             else:
                 writes.append(pool.submit(folder.write_table, name, whole, differences=_ascending(name, whole)))
         stored += [write.result() for write in writes]
-    folder.write_record(
-        "graph.json",
-        {
-            **({} if base is None else {"base": _name(base)}),
-            "source": made.summary["source"],
-            "n_left": made.n_left,
-            "n_right": made.n_right,
-            "n_edges": made.n_edges,
-            "summary": made.summary,
-            "seconds": {**made.seconds, "write": round(time.perf_counter() - started, 6)},
-        },
-        stored,
+    record = StoredGraph(
+        stored=tuple(stored),
+        n_left=made.n_left,
+        n_right=made.n_right,
+        n_edges=made.n_edges,
+        summary=made.summary,
+        seconds={**made.seconds, "write": round(time.perf_counter() - started, 6)},
+        base=None if base is None else _name(base),
     )
+    folder.write(record.at, record)
 
 
 def _ascending(name: str, table: pa.Table | pa.RecordBatchReader) -> list[str]:

@@ -22,12 +22,13 @@ from bicliq.pipeline.placement.arrays import library_of, starts_of, to_host
 from bicliq.pipeline.placement.tasks import Here, hand_out
 from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, Placement
 from bicliq.pipeline.stages.limits import KEPT_OF_READING, GraphNeeds, MemoryRoom
-from bicliq.pipeline.stages.planned import Plan, PlanRecord, Side, read_plan, read_plan_record, read_run_graph
-from bicliq.pipeline.store.commits import COMMIT, partition_name, partition_record_name
+from bicliq.pipeline.stages.planned import Plan, read_plan, read_run_graph
+from bicliq.pipeline.store.commits import partition_name
 from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.labels import Hashes, read_hashes
 from bicliq.pipeline.store.layout import RunFolder, Store
-from bicliq.pipeline.store.records import StoredFile, named_files
+from bicliq.pipeline.store.record import StoredFile
+from bicliq.pipeline.store.records import Commit, PlanRecord, Side, Subgraph
 
 BATCHES_PER_THREAD = 4
 """Batches of partitions for each thread of a cluster: few, since each batch reads the graph
@@ -159,7 +160,7 @@ def write_whole(folder: RunFolder, plan: Plan, by_root: BipartiteGraph, memory_l
         Bytes of memory that this process may hold. Where that is too little, nothing is written:
         who cuts the partition later says so.
     """
-    if _needed(folder, read_plan_record(folder)) <= MemoryRoom.within(memory_limit).bytes:
+    if _needed(folder, folder.planned) <= MemoryRoom.within(memory_limit).bytes:
         _write(folder, Layout.of(plan, by_root, read_hashes(folder.graph)), plan.digest, 0)
 
 
@@ -220,7 +221,7 @@ def write_partitions(
         Where the limit of memory is too low, with one that would do.
     """
     folder = store.run(run)
-    plan = read_plan_record(folder)
+    plan = folder.planned
     missing = _missing(folder, plan)
     written = set(range(plan.partitions)) - set(missing)
 
@@ -261,9 +262,9 @@ def read_partition(folder: RunFolder, number: int) -> Partition:
     DamageError
         Where it was not written, is damaged, or is of another plan.
     """
-    record = folder.read_record(partition_record_name(number))
-    (file,) = named_files(record).values()
-    if record["plan"] != folder.planned["digest"]:
+    record = folder.read(Subgraph, Subgraph.name(number))
+    (file,) = record.stored
+    if record.plan != folder.planned.digest:
         raise DamageError(f"{folder.path_of(file.name)}: it was cut for another plan; {MEND}")
     arrays, about = folder.read_arrays(file)
     return Partition(number, cast(Side, about["side"]), *(arrays[name] for name in _COLUMNS))
@@ -293,7 +294,7 @@ def _read_layout(store: Store, run: str, backend: Backend) -> tuple[Layout, str]
 def _require_room(store: Store, run: str, memory_limit: int | None) -> None:
     """Refuse a graph that does not fit with its rows in both directions."""
     folder = store.run(run)
-    plan = read_plan_record(folder)
+    plan = folder.planned
     what = f"run {run}: to cut its partitions out of {plan.n_edges:,} edges"
     MemoryRoom.within(memory_limit).require(_needed(folder, plan), what, kept=KEPT_OF_READING)
 
@@ -322,22 +323,20 @@ def _write(folder: RunFolder, layout: Layout, plan_digest: str, number: int) -> 
     part = layout.cut(number, library_of(layout.plan.roots).flatnonzero(layout.plan.partition == number))
     about = {"side": part.side, "partition": str(part.number), "n_right": str(part.n_right)}
     file = folder.write_arrays(partition_name(number), {name: getattr(part, name) for name in _COLUMNS}, about)
-    content = {"partition": number, "plan": plan_digest}
-    folder.write_record(partition_record_name(number), content, [file], durable=False)
+    record = Subgraph(stored=(file,), partition=number, plan=plan_digest)
+    folder.write(record.name(number), record, durable=False)
     return file
 
 
 def _missing(folder: RunFolder, plan: PlanRecord) -> list[int]:
     """Partitions to write: those not there, and those to be searched that fit no record or plan."""
     there = folder.files("partitions")
-    committed = {int(found[1]) for name in folder.files("commits") if (found := COMMIT.fullmatch(name))}
-    here = [n for n in range(plan.partitions) if {partition_name(n), partition_record_name(n)} <= set(there)]
-    waiting = {partition_record_name(n): n for n in here if n not in committed}
+    committed = folder.numbers_of(Commit, "commits")
+    here = [n for n in range(plan.partitions) if {partition_name(n), Subgraph.name(n)} <= set(there)]
+    waiting = {Subgraph.name(n): n for n in here if n not in committed}
     missing = set(range(plan.partitions)) - set(here)
-    for name, record in folder.read_records(waiting).items():
-        fits = not isinstance(record, DamageError) and record["plan"] == plan.digest
-        files = {} if isinstance(record, DamageError) else named_files(record)
-        if not fits or any(there.get(file.name) != file.bytes for file in files.values()):
+    for name, record in folder.read_each(Subgraph, waiting).items():
+        if folder.why_unusable(name, record, plan, there, check=False) is not None:
             missing.add(waiting[name])
     return sorted(missing)
 

@@ -12,7 +12,6 @@ import datetime as dt
 import hashlib
 import json
 import time
-from typing import Any
 
 import numpy as np
 
@@ -28,11 +27,10 @@ from bicliq.pipeline.settings import ClusterSettings, PlanSettings, PublishSetti
 from bicliq.pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Expected, expected_output, is_easy, would_do
 from bicliq.pipeline.stages.limits import GraphNeeds, MemoryRoom
 from bicliq.pipeline.stages.partition import write_whole
-from bicliq.pipeline.stages.planned import PLAN_COLUMNS, Asks, Plan, PlanRecord, Side, commit_plan, read_plan_record
+from bicliq.pipeline.stages.planned import PLAN_COLUMNS, Plan, commit_plan
 from bicliq.pipeline.stages.worth import Worth, worth_to
-from bicliq.pipeline.store.bicliques import dump_of, publish_of
-from bicliq.pipeline.store.layout import FORMAT, RunFolder, Store
-from bicliq.pipeline.store.records import named_files
+from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.records import FORMAT, Asks, PlanRecord, RunRecord, Side
 
 OF_THE_CALL = {"max_bicliques", "max_bytes", "time_limit", "memory_limit", "on_limit", "check"}
 """Settings of a search that are no part of its run: where this call stops, and what it checks
@@ -102,17 +100,16 @@ def plan(
     """
     store.graph(graph_id).must_exist()
     run = run_id(graph_id, search, plan_settings, asks, publish)
-    _write_what_is_asked(
-        store.run(run),
-        {
-            "run": run,
-            "graph": graph_id,
-            "asks": asks,
-            "search": search.model_dump(mode="json", exclude=OF_THE_CALL),
-            "plan": plan_settings.model_dump(mode="json"),
-            "publish": dump_of(publish or PublishSettings()),
-        },
+    asked = RunRecord(
+        run=run,
+        graph=graph_id,
+        asks=asks,
+        search=search.model_copy(update={name: SearchSettings.model_fields[name].default for name in OF_THE_CALL}),
+        plan=plan_settings,
+        publish=publish or PublishSettings(),
+        created=dt.datetime.now(dt.UTC).isoformat(),
     )
+    _write_what_is_asked(store.run(run), asked)
     record = plan_run(store, run, backend, cluster, memory_limit)
     sizes = {"roots": record.n_roots, "partitions": record.partitions}
     tell("run planned", run=run, graph=graph_id, side=record.side, **sizes, seconds=sum(record.seconds.values()))
@@ -132,15 +129,15 @@ def plan_run(
         known = known_plan(folder)
         if known is not None:
             return known
-        asked = folder.read_record("run.json")
-        place = place_graph(backend, stored_edges(store.graph(str(asked["graph"]))))
+        asked = folder.record()
+        place = place_graph(backend, stored_edges(store.graph(asked.graph)))
         call = backend, cluster or ClusterSettings(), memory_limit
         return place.run(lambda chosen: _plan(folder, asked, chosen, *call))
 
 
 def _plan(
     folder: RunFolder,
-    asked: dict[str, Any],
+    asked: RunRecord,
     backend: str,
     data_backend: str,
     cluster: ClusterSettings,
@@ -148,10 +145,8 @@ def _plan(
 ) -> PlanRecord:
     """Read a graph, reduce it and group its roots, where its arrays lie, and write the plan."""
     started = time.perf_counter()
-    search = SearchSettings.model_validate(asked["search"])
-    plan_settings = PlanSettings.model_validate(asked["plan"])
-    written = []
-    stored = folder.store.graph(str(asked["graph"]))
+    search, written = asked.search, []
+    stored = folder.store.graph(asked.graph)
     whole = stored_sizes(stored)
     room = MemoryRoom.within(memory_limit)
     room.require_for_graph(READ.of(*whole), f"{stored.uri}: to read the graph for a plan", *whole)
@@ -166,12 +161,12 @@ def _plan(
     side = choose_side(graph, search.side)
     others = graph.right_degrees if side == "left" else graph.left_degrees
     worth = worth_to(data_backend, search, cluster, graph.n_edges, int((others**2).sum()))
-    wanted = plan_settings.partitions, plan_settings.memory_budget
+    wanted = asked.plan.partitions, asked.plan.memory_budget
     expected = None
-    if asked["asks"] == "bicliques" and room.bytes < ESTIMATED.of(*sizes):
+    if asked.asks == "bicliques" and room.bytes < ESTIMATED.of(*sizes):
         tell("search is not estimated", run=folder.run, reason="the limit of memory leaves no room for it")
-    elif asked["asks"] == "bicliques":
-        expected = _expected(graph, search, side, publish_of(asked))
+    elif asked.asks == "bicliques":
+        expected = _expected(graph, search, side, asked.publish)
     n_left, n_right = (int((degrees > 0).sum()) for degrees in (graph.left_degrees, graph.right_degrees))
     easy = is_easy(expected, search, graph.n_edges)
     by_root = graph if side == "left" else graph.transpose()
@@ -180,8 +175,9 @@ def _plan(
     name = folder.attempt_of("plan.parquet")
     written.append(folder.write_table(name, found.to_table(), differences=PLAN_COLUMNS))
     record = PlanRecord(
-        run=str(asked["run"]),
-        graph=str(asked["graph"]),
+        stored=tuple(written),
+        run=asked.run,
+        graph=asked.graph,
         side=side,
         n_left=n_left,
         n_right=n_right,
@@ -194,22 +190,21 @@ def _plan(
         expected=None if expected is None else {**expected.record(), "would_do": would_do(expected.thresholds)},
         seconds={"reduce": round(reduced - started, 6), "plan": round(time.perf_counter() - reduced, 6)},
     )
-    stands = commit_plan(folder, record, written)
+    stands = commit_plan(folder, record)
     alone = stands.partitions == 1 and cluster.scheduler is None  # other machines cut it, if they reach the store
     if alone and stands.digest == found.digest:
         write_whole(folder, found, by_root, memory_limit)
     return stands
 
 
-def _write_what_is_asked(folder: RunFolder, asked: dict[str, Any]) -> None:
+def _write_what_is_asked(folder: RunFolder, asked: RunRecord) -> None:
     """Write run.json, unless it is there and sound."""
-    if folder.exists():
-        try:
-            folder.read_record("run.json")
+    try:
+        if folder.find(RunRecord) is not None:
             return
-        except DamageError as error:
-            warn("what is asked is written again", run=folder.run, reason=error)
-    folder.write_record("run.json", {**asked, "created": dt.datetime.now(dt.UTC).isoformat()})
+    except DamageError as error:
+        warn("what is asked is written again", run=folder.run, reason=error)
+    folder.write(asked.at, asked)
 
 
 def known_plan(folder: RunFolder) -> PlanRecord | None:
@@ -217,17 +212,16 @@ def known_plan(folder: RunFolder) -> PlanRecord | None:
 
     One that is damaged is removed from an object store, where the first that is written stands.
     """
-    if not folder.has("plan.json"):
-        return None
     try:
-        for file in named_files(folder.read_record("plan.json")).values():
+        found = folder.find(PlanRecord)
+        for file in found.stored if found else ():
             folder.check(file)
+        return found
     except DamageError as error:
         warn("run is planned again", run=folder.run, reason=error)
         if not folder.is_local:
-            folder.remove("plan.json")
+            folder.remove(PlanRecord.at)
         return None
-    return read_plan_record(folder)
 
 
 def run_id(
@@ -248,8 +242,8 @@ def run_id(
         "search": search.model_dump(mode="json", exclude=OF_THE_CALL | {"threads", "backend"}),
         "plan": plan_settings.model_dump(mode="json"),
     }
-    if publish is not None and publish != PublishSettings():  # runs of earlier versions keep their names
-        what["publish"] = dump_of(publish)
+    if publish is not None and publish != PublishSettings():
+        what["publish"] = publish.model_dump(mode="json")
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
 
 

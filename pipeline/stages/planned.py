@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -15,93 +13,12 @@ from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_edges, read_graph
 from bicliq.pipeline.placement.where import Placement, place_run
 from bicliq.pipeline.settings import Settings
-from bicliq.pipeline.store.commits import SUBGRAPH
-from bicliq.pipeline.store.layout import PLANNED, RunFolder
-from bicliq.pipeline.store.records import STORED, StoredFile, named_files
-
-Side = Literal["left", "right"]
-Asks = Literal["bicliques", "counts"]
-"""What the partitions of a run are for."""
+from bicliq.pipeline.store.commits import partition_name
+from bicliq.pipeline.store.layout import RunFolder
+from bicliq.pipeline.store.record import StoredFile
+from bicliq.pipeline.store.records import PlanRecord, Side, Subgraph
 
 PLAN_COLUMNS = ["order", "root", "cost", "partition"]
-
-
-@dataclass(frozen=True)
-class PlanRecord:
-    """What was planned.
-
-    Parameters
-    ----------
-    run
-        Name of the run, which follows from the graph and the settings: planned again, it is
-        resumed.
-    graph
-        The graph it searches.
-    side
-        The enumerated side.
-    n_left, n_right, n_edges
-        Size of the searched graph, after reduction; without isolated vertices.
-    n_roots
-        Roots: vertices of the enumerated side.
-    partitions
-        Number of partitions.
-    est_bytes
-        Estimated memory of the largest partition while it is searched.
-    est_cost
-        Estimated work: paths of two edges from all roots.
-    digest
-        xxh3-64 of side, roots and their partitions, 16 hex digits: what belongs to this plan names
-        it.
-    seconds
-        Duration: ``reduce`` and ``plan``.
-    expected
-        What the search will find and cost, as a record of `pipeline.stages.expected.Expected`, and
-        ``would_do``: thresholds that leave few bicliques. None of a count.
-    """
-
-    run: str
-    graph: str
-    side: Side
-    n_left: int
-    n_right: int
-    n_edges: int
-    n_roots: int
-    partitions: int
-    est_bytes: int
-    est_cost: int
-    digest: str
-    seconds: dict[str, float]
-    expected: dict[str, Any] | None = None
-
-    def placement(
-        self,
-        settings: Settings,
-        cannot: str | None = None,
-        not_worth: str | None = None,
-    ) -> Placement:
-        """Decide where the partitions are cut, and searched or counted.
-
-        Parameters
-        ----------
-        settings
-            Their `data_backend`, `search` and `cluster` parts.
-        cannot, not_worth
-            Why no GPU can do what is asked, or why "auto" takes none, in words.
-
-        Raises
-        ------
-        BackendError
-            If a GPU is asked for and cannot be used here, or not for this.
-        """
-        return place_run(
-            settings.data_backend,
-            settings.search,
-            settings.cluster,
-            n_edges=self.n_edges,
-            paths=self.est_cost,
-            cannot=cannot,
-            not_worth=not_worth,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,43 +56,57 @@ class Plan:
         return pa.table([order, column_of(self.roots), column_of(self.cost), column_of(self.partition)], PLAN_COLUMNS)
 
 
-def read_plan_record(folder: RunFolder) -> PlanRecord:
-    """Read plan.json of a run."""
-    return plan_record_of(folder.read_record("plan.json"))
+def place_partitions(
+    planned: PlanRecord, settings: Settings, cannot: str | None = None, not_worth: str | None = None
+) -> Placement:
+    """Decide where the partitions of a plan are cut, and searched or counted.
+
+    Parameters
+    ----------
+    planned
+        The plan.
+    settings
+        Their `data_backend`, `search` and `cluster` parts.
+    cannot, not_worth
+        Why no GPU can do what is asked, or why "auto" takes none, in words.
+
+    Raises
+    ------
+    BackendError
+        If a GPU is asked for and cannot be used here, or not for this.
+    """
+    parts = settings.data_backend, settings.search, settings.cluster
+    n_edges, paths = planned.n_edges, planned.est_cost
+    return place_run(*parts, n_edges=n_edges, paths=paths, cannot=cannot, not_worth=not_worth)
 
 
-def commit_plan(folder: RunFolder, record: PlanRecord, files: Iterable[StoredFile]) -> PlanRecord:
+def commit_plan(folder: RunFolder, record: PlanRecord) -> PlanRecord:
     """Write plan.json, and return the plan that stands.
 
     On an object store that may be another process's, which came first. What other attempts left is
     removed, and subgraphs that were cut for another plan, which is damaged.
     """
-    stands = folder.commit("plan.json", asdict(record), files)
-    there = folder.files()
-    folder.remove(*(name for name in there if PLANNED.fullmatch(name) and name not in stands[STORED]))
-    cut = folder.read_records(name for name in there if SUBGRAPH.fullmatch(name) and name.endswith(".json"))
-    for name, of in cut.items():
-        if not isinstance(of, DamageError) and of.get("plan") != stands["digest"]:
-            folder.remove(name, name.removesuffix("json") + "arrow")
-    return plan_record_of(stands)
+    stands = folder.commit(record.at, record)
+    folder.remove(
+        *(name for name in folder.files() if PlanRecord.file_pattern.fullmatch(name) and name not in stands.named)
+    )
+    cut = folder.numbers_of(Subgraph, "partitions")
+    for number, of in zip(cut, folder.read_each(Subgraph, cut.values()).values(), strict=True):
+        if not isinstance(of, DamageError) and of.plan != stands.digest:
+            folder.remove(cut[number], partition_name(number))
+    return stands
 
 
-def plan_record_of(record: dict[str, Any]) -> PlanRecord:
-    """Return what a plan.json says."""
-    return PlanRecord(**{field.name: record[field.name] for field in fields(PlanRecord) if field.name in record})
-
-
-def plan_files(record: dict[str, Any]) -> dict[str, StoredFile]:
+def plan_files(record: PlanRecord) -> dict[str, StoredFile]:
     """Files that a plan.json names, by what they hold: "plan", and "reduced" if the graph was."""
-    found = {file: PLANNED.fullmatch(file.name) for file in named_files(record).values()}
-    return {kind[1]: file for file, kind in found.items() if kind is not None}
+    return {kind: file for kind in ("plan", "reduced") for file in record.stored if file.name.startswith(kind)}
 
 
 def read_plan(folder: RunFolder) -> Plan:
     """Read the roots of a run, in plan order."""
-    record = folder.read_record("plan.json")
+    record = folder.read(PlanRecord)
     columns = folder.read_table(plan_files(record)["plan"], PLAN_COLUMNS[1:]).columns
-    return Plan(record["side"], *map(values_of, columns))
+    return Plan(record.side, *map(values_of, columns))
 
 
 def read_run_graph(folder: RunFolder, backend: str = "cpu") -> BipartiteGraph:
@@ -186,5 +117,4 @@ def read_run_graph(folder: RunFolder, backend: str = "cpu") -> BipartiteGraph:
     reduced = plan_files(folder.planned).get("reduced")
     if reduced is None:
         return read_graph(folder.graph, backend)
-    record = folder.graph.read_record("graph.json")
-    return read_edges(folder, reduced, int(record["n_left"]), int(record["n_right"]), backend)
+    return read_edges(folder, reduced, *folder.graph.record().sizes, backend)

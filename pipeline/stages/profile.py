@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, fields
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from bicliq.pipeline.placement.where import place_graph
 from bicliq.pipeline.stages import device_profile
 from bicliq.pipeline.stages.limits import GraphNeeds, MemoryRoom
 from bicliq.pipeline.store.layout import GraphFolder, Store
+from bicliq.pipeline.store.records import Profile, TwoHop
 
 MOST_PATHS = 1 << 38
 """Most paths of two edges that are followed: three quarters of an hour of a core, a minute of an
@@ -29,41 +30,6 @@ HOST_PATHS_AT_A_TIME = 1 << 20
 """Paths of two edges that a core follows at a time: their keys stay in its cache."""
 
 PROFILED = GraphNeeds(edge=4, vertex=40)
-
-
-@dataclass(frozen=True)
-class Profile:
-    """Figures of a graph; the same for every order of its edges.
-
-    Parameters
-    ----------
-    n_left, n_right, n_edges
-        Sizes; isolated vertices count.
-    max_left_degree, max_right_degree
-        Largest degrees.
-    left_degree_histogram, right_degree_histogram
-        Pairs (degree, number of vertices), ascending.
-    left_wedges, right_wedges
-        Paths of two edges that start on that side, ends that return to their start included: the
-        work of building the neighbourhoods of all roots, were that side the enumerated one.
-    components, largest_component
-        Connected components with at least one edge, and edges in the largest one.
-    seconds
-        Duration of the profile.
-    """
-
-    n_left: int
-    n_right: int
-    n_edges: int
-    max_left_degree: int
-    max_right_degree: int
-    left_degree_histogram: list[tuple[int, int]]
-    right_degree_histogram: list[tuple[int, int]]
-    left_wedges: int
-    right_wedges: int
-    components: int
-    largest_component: int
-    seconds: float
 
 
 def profile(store: Store, graph_id: str, backend: str = "cpu", memory_limit: int | None = None) -> Profile:
@@ -100,7 +66,8 @@ def profile(store: Store, graph_id: str, backend: str = "cpu", memory_limit: int
     )
     found, table = place.run(lambda chosen: profile_graph(read_graph(folder, chosen)))
     written = folder.write_table("profile.parquet", table, durable=False)
-    folder.write_record("profile.json", asdict(found), [written], durable=False)
+    found = replace(found, stored=(written,))
+    folder.write(found.at, found, durable=False)
     degrees = {"max_left_degree": found.max_left_degree, "max_right_degree": found.max_right_degree}
     tell("graph profiled", graph=graph_id, components=found.components, **degrees, seconds=found.seconds)
     return found
@@ -179,16 +146,17 @@ def two_hop(store: Store, graph_id: str, backend: str = "cpu") -> dict[str, dict
     sizes = place.run(lambda chosen: _two_hop_of_sides(read_graph(folder, chosen)))
     columns = {**_vertices(sizes["left"].size, sizes["right"].size), "two_hop": _both(sizes["left"], sizes["right"])}
     written = folder.write_table("two_hop.parquet", pa.table(columns), durable=False)
-    figures = {
-        side: {
-            "pairs": int(found.sum()),
-            "largest": _largest(found),
-            "mean": float(found.mean()) if found.size else 0.0,
-        }
-        for side, found in sizes.items()
-    }
-    folder.write_record("two_hop.json", figures, [written], durable=False)
+    figures = {side: _figures(found) for side, found in sizes.items()}
+    folder.write(TwoHop.at, TwoHop(stored=(written,), **figures), durable=False)
     return figures
+
+
+def _figures(found: Int64s) -> dict[str, float]:
+    return {
+        "pairs": int(found.sum()),
+        "largest": _largest(found),
+        "mean": float(found.mean()) if found.size else 0.0,
+    }
 
 
 def _two_hop_of_sides(graph: BipartiteGraph) -> dict[str, Int64s]:
@@ -287,13 +255,8 @@ def histogram(values: Int64s) -> list[tuple[int, int]]:
 
 def _known(folder: GraphFolder) -> Profile | None:
     """Profile that was made before, unless its record is damaged."""
-    if not folder.has("profile.json"):
-        return None
     try:
-        record = folder.read_record("profile.json")
+        return folder.find(Profile)
     except DamageError as error:
         warn("graph is profiled again", graph=folder.place.rsplit("/", 1)[-1], reason=error)
         return None
-    for name in ("left_degree_histogram", "right_degree_histogram"):
-        record[name] = [(int(value), int(count)) for value, count in record[name]]
-    return Profile(**{entry.name: record[entry.name] for entry in fields(Profile)})

@@ -9,18 +9,15 @@ from bicliq.pipeline.errors import DamageError, StorageError
 from bicliq.pipeline.events import tell
 from bicliq.pipeline.placement.machine import machine_facts
 from bicliq.pipeline.stages.checks import read_checks
-from bicliq.pipeline.stages.planned import read_plan_record
 from bicliq.pipeline.store.bicliques import MASK
-from bicliq.pipeline.store.commits import Commit, partition_name
+from bicliq.pipeline.store.commits import partition_name
 from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.log import Overtaken, make_next
-from bicliq.pipeline.store.manifest import Manifest, moment_after, ran_on
+from bicliq.pipeline.store.manifest import moment_after, ran_on
 from bicliq.pipeline.store.publications import announce
+from bicliq.pipeline.store.records import Commit, Held, Manifest, PlanRecord, RunRecord
 from bicliq.pipeline.store.sizes import Sizes
-
-HOLDS = "holds"
-"""What run.json of a version that was written whole says of it: bicliques, digest, created."""
 
 NAMED = 10
 """Missing partitions that a message names before it stops."""
@@ -60,14 +57,14 @@ def publish(
         reason; where they are damaged, naming them. Of a version all must be there.
     """
     folder = store.run(run)
-    asked, plan = folder.read_record("run.json"), read_plan_record(folder)
+    asked, plan = folder.record(), folder.read(PlanRecord)
     commits = folder.committed()
     bicliques = sum(commit.rows for commit in commits.values())
     missing = [n for n in range(plan.partitions) if n not in commits or not commits[n].complete]
     if limited_by is None and max_bicliques is not None and bicliques >= max_bicliques:
         limited_by = "max_bicliques"
     failed = {n: reason for n, reason in folder.failures().items() if n in missing} if missing else {}
-    explained = (limited_by is not None or set(missing) == set(failed)) and asked.get("parent") is None
+    explained = (limited_by is not None or set(missing) == set(failed)) and asked.parent is None
     if missing and not explained:
         raise StorageError(
             f"{folder.uri}: {named(missing)} of {plan.partitions} not committed, or cut off by a limit; resume the run, then"
@@ -77,14 +74,14 @@ def publish(
     for number, commit in commits.items():
         sizes.merge(commit.sizes, partition=number)
     graph = store.graph(plan.graph)
-    record = graph.read_record("graph.json")
+    record = graph.record()
     manifest = Manifest(
         run=run,
         graph=plan.graph,
         side=plan.side,
-        n_left=int(record["n_left"]),
-        n_right=int(record["n_right"]),
-        n_edges=int(record["n_edges"]),
+        n_left=record.n_left,
+        n_right=record.n_right,
+        n_edges=record.n_edges,
         bicliques=bicliques,
         digest=total_digest(commits),
         complete=not missing,
@@ -106,7 +103,7 @@ def publish(
     )
     _refuse_others(folder, asked, commits)
     announce(folder, manifest.created)
-    folder.write_record("manifest.json", dict(vars(manifest)))
+    folder.write(manifest.at, manifest)
     if created is None:
         _make_latest(folder, asked)
     found: dict[str, Any] = {"bicliques": bicliques, "digest": manifest.digest, "complete": manifest.complete}
@@ -122,55 +119,50 @@ def publish_in_part(store: Store, run: str, limited_by: str | None) -> Manifest 
 
     A version is there whole or not at all: nothing is published of it, and None is returned.
     """
-    is_version = store.run(run).read_record("run.json").get("parent") is not None
+    is_version = store.run(run).record().parent is not None
     return None if is_version else publish(store, run, limited_by=limited_by)
 
 
-def held_version(folder: RunFolder, asked: dict[str, Any]) -> dict[str, Any] | None:
+def held_version(folder: RunFolder, asked: RunRecord) -> Held | Manifest | None:
     """Return number, digest and moment of the version that a run is to hold whole, if it is one.
 
     Of what the run's record says the moment may have changed since.
     """
-    if "compacts" not in asked:
-        return None
-    now = folder.store.run(str(asked["compacts"])).manifest()
-    found = now or asked.get(HOLDS)
-    return None if found is None else dict(found)
+    return None if asked.compacts is None else folder.store.run(asked.compacts).manifest() or asked.holds
 
 
-def _refuse_others(folder: RunFolder, asked: dict[str, Any], commits: dict[int, Commit]) -> None:
+def _refuse_others(folder: RunFolder, asked: RunRecord, commits: dict[int, Commit]) -> None:
     """Take back the partitions of a version that was written whole, where they do not hold it."""
     held, rows = held_version(folder, asked), sum(commit.rows for commit in commits.values())
-    if held is None or (held["bicliques"], held["digest"]) == (rows, total_digest(commits)):
+    if held is None or (held.bicliques, held.digest) == (rows, total_digest(commits)):
         return
     for number in commits:
         folder.uncommit_partition(number)
-    version = asked["compacts"]
+    version = asked.compacts
     raise DamageError(
         f"{folder.uri}: its partitions have {rows} bicliques, digest {total_digest(commits)}, and the version {version}"
-        f" {held['bicliques']}, digest {held['digest']}; they were taken back: bicliq compact {version} writes them"
+        f" {held.bicliques}, digest {held.digest}; they were taken back: bicliq compact {version} writes them"
         f" again, and {MEND}"
     )
 
 
-def _make_latest(folder: RunFolder, asked: dict[str, Any]) -> None:
+def _make_latest(folder: RunFolder, asked: RunRecord) -> None:
     """Make a run the latest one; a version only where nothing came between."""
-    stands_on = [f"graphs/{asked['graph']}"]
-    if "compacts" in asked:
+    stands_on = [f"graphs/{asked.graph}"]
+    if asked.compacts is not None:
         with contextlib.suppress(Overtaken):  # it holds what is no longer the latest
-            make_next(folder, str(asked["compacts"]), stands_on)
+            make_next(folder, asked.compacts, stands_on)
     else:
-        make_next(folder, None if asked.get("beside") else asked.get("parent"), stands_on)
+        make_next(folder, None if asked.beside else asked.parent, stands_on)
 
 
-def _created(folder: RunFolder, asked: dict[str, Any]) -> str:
+def _created(folder: RunFolder, asked: RunRecord) -> str:
     """When a run is published: as the version that it holds, or later than its parent."""
     held = held_version(folder, asked)
     if held is not None:
-        return str(held["created"])
-    parent = asked.get("parent")
-    before = None if parent is None else folder.store.run(str(parent)).manifest()
-    return moment_after(None if before is None else str(before["created"]))
+        return held.created
+    before = None if asked.parent is None else folder.store.run(asked.parent).manifest()
+    return moment_after(None if before is None else before.created)
 
 
 def total_digest(commits: dict[int, Commit]) -> str:
@@ -179,9 +171,10 @@ def total_digest(commits: dict[int, Commit]) -> str:
 
 
 def _file(commit: Commit) -> dict[str, Any]:
-    record = dict(vars(commit))
-    del record["sizes"]
-    return {"path": record.pop("file"), "subgraph": partition_name(commit.partition), **record}
+    data = {"path": commit.file, "bytes": commit.bytes, "checksum": commit.data.checksum}
+    told = ("partition", "rows", "digest", "seconds", "complete", "plan", "backend", "threads")
+    rest = {name: getattr(commit, name) for name in told}
+    return {**data, "subgraph": partition_name(commit.partition), **rest}
 
 
 def named(numbers: list[int]) -> str:

@@ -68,7 +68,7 @@ def revise(
     O(edges log edges), of the graph and of the table.
     """
     folder = store.graph(graph)
-    known = folder.read_record("graph.json")
+    known = folder.record()
     same_policies(folder, known, settings, delete=False)
     table = read_like(known, source, settings, backend=backend, memory_limit=memory_limit)
     same_weights(folder, read_edge_rows(folder).weights is not None, table.weight is not None)
@@ -112,7 +112,7 @@ def slide(
     O(rows log rows), of the window. An edge stays until its latest row leaves.
     """
     folder = store.graph(graph)
-    known = folder.read_record("graph.json")
+    known = folder.record()
     same_policies(folder, known, settings, delete=False)
     before = read_rows(folder, known)
     assert before is not None  # a graph of this policy has rows

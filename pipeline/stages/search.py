@@ -17,7 +17,7 @@ from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.graphs.reduce import Reduced, reduce
 from bicliq.pipeline.placement.device import encodes
 from bicliq.pipeline.placement.where import CPU_SEARCH, Backend, Place, check_backends, place_data, place_search
-from bicliq.pipeline.settings import PublishSettings, SearchSettings, Settings
+from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 from bicliq.pipeline.stages.limits import Cut, Limits
@@ -25,11 +25,11 @@ from bicliq.pipeline.stages.partition import Partition, ready_partition
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.biclique_file import BicliqueWriter, layout_of
 from bicliq.pipeline.store.biclique_reader import LargerSides, open_bicliques
-from bicliq.pipeline.store.bicliques import MASK, batches_of, publish_of
-from bicliq.pipeline.store.commits import Commit
+from bicliq.pipeline.store.bicliques import MASK, batches_of
 from bicliq.pipeline.store.device_bicliques import DeviceBicliqueWriter
 from bicliq.pipeline.store.labels import Hashes, label_hashes, read_hashes
 from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.records import Commit
 from bicliq.pipeline.store.worth import Surprise
 
 
@@ -106,7 +106,7 @@ def _search_to_file(
     file = folder.attempt_name(number)
     started = time.perf_counter()
     part = ready_partition(folder, number)
-    settings = search_settings(folder)
+    settings = folder.asked.search
     asked: dict[str, Any] = {
         "side": part.side,
         "roots": part.roots,
@@ -120,7 +120,7 @@ def _search_to_file(
         "threads": threads,
     }
     graph = part.indptr, part.indices, part.n_right
-    publish = publish_settings(folder)
+    publish = folder.asked.publish
     on_device = backend == "cuda" and not cut.room and encodes(publish, _most_neighbours(part))
     stream: kernels.Stream[Any]
     if backend == "cpu" and not cut.room:
@@ -142,18 +142,16 @@ def _search_to_file(
         digest = _write_bicliques(batches, writer, _hashes(folder) if cut.room else None)
     result = stream.result
     return Commit(
+        stored=(sink.file(file),),
         partition=part.number,
-        file=file,
         rows=result.bicliques,
-        bytes=sink.bytes,
-        checksum=sink.checksum,
         digest=f"{result.digest if digest is None else digest:016x}",
         seconds=round(time.perf_counter() - started, 6),
         complete=result.complete,
         backend=result.backend,
         threads=result.threads,
         sizes=writer.sizes.record(),
-        plan=str(folder.planned["digest"]),
+        plan=folder.planned.digest,
     )
 
 
@@ -193,10 +191,8 @@ def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
             digest = _write_bicliques(_first(folder, commit, rows), writer, _hashes(folder))
         short = replace(
             commit,
-            file=file,
+            stored=(sink.file(file),),
             rows=rows,
-            bytes=sink.bytes,
-            checksum=sink.checksum,
             digest=f"{digest:016x}",
             complete=False,
             sizes=writer.sizes.record(),
@@ -206,7 +202,7 @@ def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
 
 def _first(folder: RunFolder, commit: Commit, rows: int) -> Iterator[kernels.BicliqueBatch]:
     """The first rows of a data file."""
-    with open_bicliques(folder, commit.stored, LargerSides(folder.graph)) as file:
+    with open_bicliques(folder, commit.data, LargerSides(folder.graph)) as file:
         for group in range(len(file.rows)):
             if rows > 0:
                 table = file.table(group).slice(0, rows)
@@ -281,25 +277,15 @@ def enumerate_table(
     }
 
 
-def search_settings(folder: RunFolder) -> SearchSettings:
-    """Read what a run searches for."""
-    return SearchSettings.model_validate(folder.asked["search"])
-
-
-def publish_settings(folder: RunFolder) -> PublishSettings:
-    """Read how the files of a run are laid out."""
-    return publish_of(folder.asked)
-
-
 def biclique_writer(folder: RunFolder, sink: Any, threads: int) -> BicliqueWriter:
     """Open a data file of a run, laid out as the run asks."""
-    return BicliqueWriter(sink, threads, publish_settings(folder), _terms(folder))
+    return BicliqueWriter(sink, threads, folder.asked.publish, _terms(folder))
 
 
 def _terms(folder: RunFolder) -> kernels.SurpriseTerms | None:
     """What each vertex of a run's graph adds to surprise, where that is asked for."""
-    wanted = "surprise" in publish_settings(folder).objectives
-    return _terms_of_graph(folder.store.uri, str(folder.asked["graph"])) if wanted else None
+    wanted = "surprise" in folder.asked.publish.objectives
+    return _terms_of_graph(folder.store.uri, folder.asked.graph) if wanted else None
 
 
 @lru_cache(maxsize=1)

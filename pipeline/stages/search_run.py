@@ -20,11 +20,11 @@ from bicliq.pipeline.placement.work import WORK
 from bicliq.pipeline.settings import ClusterSettings
 from bicliq.pipeline.stages.limits import Cut, LimitName, Limits
 from bicliq.pipeline.stages.partition import cut_partitions
-from bicliq.pipeline.stages.planned import Plan, read_plan, read_plan_record
-from bicliq.pipeline.stages.search import keep_first, search_partition, search_settings
+from bicliq.pipeline.stages.planned import Plan, read_plan
+from bicliq.pipeline.stages.search import keep_first, search_partition
 from bicliq.pipeline.store.bicliques import MASK
-from bicliq.pipeline.store.commits import Commit
 from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.records import Commit
 
 BATCHES = 4
 """Batches of partitions that an orchestrator sees as tasks: enough to retry and to watch, few
@@ -265,8 +265,8 @@ def batches_of(store: Store, run: str) -> list[list[int]]:
 def _own_placement(folder: RunFolder, client: Any | None) -> Placement:
     """Where a run's own settings place its search, by this process or by a client's workers."""
     cluster = ClusterSettings(local=True) if client is None else ClusterSettings(scheduler=client.scheduler.address)
-    planned = read_plan_record(folder)
-    return place_run("auto", search_settings(folder), cluster, n_edges=planned.n_edges, paths=planned.est_cost)
+    planned = folder.planned
+    return place_run("auto", folder.asked.search, cluster, n_edges=planned.n_edges, paths=planned.est_cost)
 
 
 class _State:
@@ -470,11 +470,11 @@ def sound_commits(folder: RunFolder, check: bool, only: list[int] | None = None)
 
     It is then searched again.
     """
-    found = folder.examine(check, only)
-    for number, reason in found.damaged.items():
+    sound, damaged = folder.examine_commits(check, only)
+    for number, reason in damaged.items():
         warn("partition is searched again", run=folder.run, partition=number, reason=reason)
         folder.uncommit_partition(number)
-    return found.sound
+    return sound
 
 
 def _search(

@@ -17,21 +17,33 @@ import numpy as np
 from bicliq import kernels
 from bicliq.pipeline.errors import BicliqError, DamageError, InputError, StorageError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
-from bicliq.pipeline.settings import PublishSettings, SearchSettings
+from bicliq.pipeline.settings import PublishSettings
 from bicliq.pipeline.stages.partition import read_partition
 from bicliq.pipeline.stages.planned import Plan, read_plan, read_run_graph
-from bicliq.pipeline.stages.publish import HOLDS, named, total_digest
+from bicliq.pipeline.stages.publish import named, total_digest
 from bicliq.pipeline.stages.verify_roots import RootCheck, graph_to_search
 from bicliq.pipeline.stages.verify_rows import RowChecker, RowsRead, columns_of, wrong_values
 from bicliq.pipeline.stages.verify_version import VersionCheck
 from bicliq.pipeline.store.biclique_reader import LargerSides, open_bicliques
-from bicliq.pipeline.store.bicliques import MASK, publish_of, schema_of
-from bicliq.pipeline.store.commits import COMMIT, Commit, commit_name, commit_of, partition_name, partition_record_name
-from bicliq.pipeline.store.counts import COUNT, COUNTS_FILE, COUNTS_RECORD, sizes_of_key, sums_of
+from bicliq.pipeline.store.bicliques import MASK, schema_of
+from bicliq.pipeline.store.commits import partition_name
+from bicliq.pipeline.store.counts import COUNTS_FILE, sizes_of_key, sums_of
 from bicliq.pipeline.store.inventory import FOLDERS, Inventory, take_inventory
 from bicliq.pipeline.store.labels import read_hashes
-from bicliq.pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
+from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.publications import unwritten
+from bicliq.pipeline.store.records import (
+    Checks,
+    CliqueRecord,
+    Commit,
+    Counts,
+    Manifest,
+    PartitionCounts,
+    PlanRecord,
+    RunRecord,
+    StoredGraph,
+    Subgraph,
+)
 from bicliq.pipeline.store.states import RunState, compare, state_of, version_state
 from bicliq.pipeline.store.versions import parts_of
 from bicliq.pipeline.store.worth import Surprise
@@ -183,11 +195,11 @@ def verify_store(
         problems += unwritten(found.records, {*found.records, *found.problems})
     there = _places(found)
     for kind, name in there:
-        if kind == "graphs" and f"graphs/{name}/graph.json" not in {**found.records, **found.problems}:
+        if kind == "graphs" and not found.has_record(f"graphs/{name}/graph.json"):
             problems.append(f"graphs/{name}/graph.json: it is missing; ingest the edge table again")
-        base = found.records.get(f"graphs/{name}/graph.json", {}).get("base") if kind == "graphs" else None
-        if base is not None and f"graphs/{base}/graph.json" not in {**found.records, **found.problems}:
-            problems.append(f"graphs/{base}/graph.json: it is missing, and the graph {name} is made of it")
+        graph = found.record(StoredGraph, f"graphs/{name}") if kind == "graphs" else None
+        if graph is not None and graph.base and not found.has_record(f"graphs/{graph.base}/graph.json"):
+            problems.append(f"graphs/{graph.base}/graph.json: it is missing, and the graph {name} is made of it")
         if kind == "cliques":
             problems += _clique_problems(store, f"cliques/{name}", found)
     many = {kind: sum(place[0] == kind for place in there) for kind in FOLDERS}
@@ -199,15 +211,14 @@ def verify_store(
 def examine(store: Store, found: Inventory, sample: int = SAMPLE, seed: int = 0, roots: int = 0) -> list[Verification]:
     """Check what the runs of an inventory say, of whose files that knows already what is wrong."""
     names = [name for kind, name in _places(found) if kind == "runs"]
-    asked = {name: found.records.get(f"runs/{name}/run.json") for name in names}
-    parents = {record.get("parent") for record in asked.values() if record is not None}
+    asked = {name: found.record(RunRecord, f"runs/{name}") for name in names}
+    parents = {record.parent for record in asked.values() if record is not None}
     verified = []
-    for name in names:
-        record = asked[name]
-        if record is not None and "layers" in record:  # rows of others are read for the last version only
+    for name, record in asked.items():
+        if record is not None and record.layered is not None:  # rows of others are read for the last version only
             check = VersionCheck(store, record, found)
             problems = check.problems(sample, seed, roots, whole=name not in parents)
-            state = version_state(record)
+            state = version_state(record.layered.manifest)
             about = (str(state), state.complete, check.rows, check.digest, check.files)
             verified.append(Verification(name, *about, check.sampled, check.roots, [], problems, []))
         else:
@@ -232,12 +243,12 @@ def places_of(store: Store, run: str) -> list[str]:
         folder = store.run(name)
         places[folder.place] = None
         with contextlib.suppress(DamageError):  # it is reported with the folder
-            asked = folder.read_record("run.json")
-            graph = store.graph(str(asked["graph"]))
+            asked = folder.record()
+            graph = store.graph(asked.graph)
             places[graph.place] = None
             base = graph.base() if graph.exists() else None
             places |= {} if base is None else {base.place: None}
-            below = {asked["base"], asked["parent"], *asked["layers"]} if "layers" in asked else set()
+            below = {asked.base, asked.parent or asked.base, *asked.layers} if asked.layered else set()
             runs += sorted(below - set(runs))
     return list(places)
 
@@ -277,39 +288,42 @@ class _RunCheck:
     def __init__(self, folder: RunFolder, found: Inventory) -> None:
         self._folder = folder
         self._found = found
-        self._asked, self._plan, self._manifest = (self._record(f"{name}.json") for name in ("run", "plan", "manifest"))
-        self._commits = dict(sorted((c.partition, c) for c in map(commit_of, self._records(COMMIT))))
+        self._asked, self._plan = found.record(RunRecord, folder.place), found.record(PlanRecord, folder.place)
+        self._manifest, self._counts = found.record(Manifest, folder.place), found.record(Counts, folder.place)
+        self._commits = {c.partition: c for _, c in sorted(found.records_in(Commit, folder.place).items())}
 
     def state(self) -> RunState | None:
         """How far the run is, or None where its records do not tell."""
-        damaged = [
-            f"{self._folder.place}/{name}.json" in self._found.problems
-            for name in ("run", "plan", "manifest", "counts")
-        ]
+        kinds = (RunRecord, PlanRecord, Manifest, Counts)
+        damaged = [f"{self._folder.place}/{kind.at}" in self._found.problems for kind in kinds]
         if self._asked is None or any(damaged):
             return None
-        return state_of(self._asked, self._plan, self._commits, self._manifest, self._record(COUNTS_RECORD))
+        return state_of(self._asked, self._plan, self._commits, self._manifest, self._counts)
 
     def records(self) -> list[str]:
         """Say which records are missing that others ask for."""
         missing = [name for name in ("run.json", "plan.json") if not self._is_there(name)]
-        answered = self._commits or self._manifest or self._record(COUNTS_RECORD) or self._records(COUNT)
+        answered = (
+            self._commits
+            or self._manifest
+            or self._counts
+            or self._found.records_in(PartitionCounts, self._folder.place)
+        )
         if missing == ["plan.json"] and not answered:
             missing = []  # planned in part: nothing was searched or counted
         problems = [f"{self._folder.place}/{name}: it is missing" for name in missing]
         if self._asked is not None:
-            graph = f"graphs/{self._asked['graph']}/graph.json"
-            if graph not in {**self._found.records, **self._found.problems}:
+            graph = f"graphs/{self._asked.graph}/graph.json"
+            if not self._found.has_record(graph):
                 problems.append(f"{graph}: it is missing, and this run is of that graph; ingest its edge table again")
-        counts = self._record(COUNTS_RECORD) or {}
-        checked = counts.get("checked") or (self._manifest and self._manifest.get("checks"))
-        if checked and not self._is_there(CHECKS_RECORD):
-            problems.append(f"{self._folder.place}/{CHECKS_RECORD}: it is missing")
+        checked = (self._counts and self._counts.checked) or (self._manifest and self._manifest.checks)
+        if checked and not self._is_there(Checks.at):
+            problems.append(f"{self._folder.place}/{Checks.at}: it is missing")
         if self._plan is None:
             return problems
-        for number in range(self._plan["partitions"] if answered else 0):
-            if not self._is_there(partition_record_name(number)):
-                problems.append(f"{self._folder.place}/{partition_record_name(number)}: it is missing")
+        for number in range(self._plan.partitions if answered else 0):
+            if not self._is_there(Subgraph.name(number)):
+                problems.append(f"{self._folder.place}/{Subgraph.name(number)}: it is missing")
         return problems
 
     def bicliques(self, read: _Read, sample: int, seed: int) -> list[str]:
@@ -326,7 +340,7 @@ class _RunCheck:
             graph = None
             problems.append(f"{self._folder.place}: its bicliques are not checked against the graph: {error}")
         try:
-            hashes = read_hashes(self._folder.store.graph(str(self._asked["graph"])))
+            hashes = read_hashes(self._folder.store.graph(self._asked.graph))
         except BicliqError:  # the inventory names what is damaged of the graph
             hashes = None
         if plan is not None and graph is not None:
@@ -335,10 +349,10 @@ class _RunCheck:
         if other is not None:  # whatever partition it is: all are searched again by a repair
             problems.append(other)
             read.wrong = sorted(self._commits)
-        checker = RowChecker(graph, str(self._plan["side"]), self._asked["search"], hashes, plan)
-        in_store = self._folder.store.graph(str(self._asked["graph"]))
+        checker = RowChecker(graph, self._plan.side, self._asked.search, hashes, plan)
+        in_store = self._folder.store.graph(self._asked.graph)
         sides, surprise = LargerSides(in_store), Surprise(in_store)  # the graph is read once for all threads
-        look = partial(self._look_at, checker=checker, publish=publish_of(self._asked), sides=sides, surprise=surprise)
+        look = partial(self._look_at, checker=checker, publish=self._asked.publish, sides=sides, surprise=surprise)
         total = sum(commit.rows for commit in self._commits.values())
         generator = np.random.default_rng(seed)
         for commit in self._commits.values():
@@ -354,11 +368,11 @@ class _RunCheck:
             return []
         place, asked = self._folder.place, self._asked
         whole = {n: c for n, c in self._commits.items() if c.complete and f"{place}/{c.file}" in self._found.files}
-        parts = parts_of(self._folder, asked, str(self._plan["digest"]), whole, ())
+        parts = parts_of(self._folder, asked, self._plan.digest, whole, ())
         try:
-            plan, search = read_plan(self._folder), SearchSettings.model_validate(asked["search"])
-            graph = graph_to_search(read_graph(self._folder.store.graph(str(asked["graph"]))), search)
-            checker = RowChecker(graph, plan.side, asked["search"], None)
+            plan, search = read_plan(self._folder), asked.search
+            graph = graph_to_search(read_graph(self._folder.store.graph(asked.graph)), search)
+            checker = RowChecker(graph, plan.side, search, None)
             check = RootCheck(place, graph, plan, search, list(parts.values()), checker)
             problems = check.problems(roots, seed, set(whole))
         except BicliqError as error:
@@ -400,7 +414,7 @@ class _RunCheck:
         """Check every so many row groups of a data file, from the first on."""
         found = RowsRead()
         # its bytes were checked when the inventory was taken
-        with open_bicliques(self._folder, commit.stored, sides, check=False, surprise=surprise) as file:
+        with open_bicliques(self._folder, commit.data, sides, check=False, surprise=surprise) as file:
             if columns_of(file.schema) != columns_of(schema_of(publish)):
                 found.problems.append(f"{name}: its columns are not those of its run: {file.schema.names}")
                 return found
@@ -424,7 +438,7 @@ class _RunCheck:
                 f"{place}: its plan has {plan.roots.size} roots, which are not the vertices of its graph; run again"
             ]
         wrong = []
-        for number in range(int(self._plan["partitions"]) if self._plan else 0):
+        for number in range(self._plan.partitions if self._plan else 0):
             if f"{place}/{partition_name(number)}" not in self._found.files:
                 continue  # it was not cut yet, or is damaged, which is known
             try:
@@ -439,17 +453,20 @@ class _RunCheck:
 
     def _other_version(self) -> str | None:
         """Say where a version that was written whole has not the bicliques of that version."""
-        asked, version = self._asked or {}, str((self._asked or {}).get("compacts"))
-        held = self._found.records.get(f"runs/{version}/run.json", {}).get("manifest") or asked.get(HOLDS)
-        whole = self._plan is not None and len(self._commits) == self._plan["partitions"]
-        if "compacts" not in asked or held is None or not (self._manifest or whole):
+        version = self._asked.compacts if self._asked else None
+        if self._asked is None or version is None:
+            return None
+        now = self._found.record(RunRecord, f"runs/{version}")
+        held = now.layered.manifest if now and now.layered else self._asked.holds
+        whole = self._plan is not None and len(self._commits) == self._plan.partitions
+        if held is None or not (self._manifest or whole):
             return None
         found = sum(commit.rows for commit in self._commits.values()), total_digest(self._commits)
-        if found == (held["bicliques"], held["digest"]):
+        if found == (held.bicliques, held.digest):
             return None
         return (
             f"{self._folder.place}: it has {found[0]} bicliques, digest {found[1]}, and the version {version} that it"
-            f" holds has {held['bicliques']}, digest {held['digest']}"
+            f" holds has {held.bicliques}, digest {held.digest}"
         )
 
     def _totals(self) -> list[str]:
@@ -457,17 +474,15 @@ class _RunCheck:
         if self._plan is None:
             return []
         place, problems = self._folder.place, []
-        strange = [
-            n for n, c in self._commits.items() if c.plan != self._plan["digest"] or n >= self._plan["partitions"]
-        ]
+        strange = [n for n, c in self._commits.items() if c.plan != self._plan.digest or n >= self._plan.partitions]
         if strange:
             problems.append(f"{place}: {named(strange)} committed for another plan")
         if self._manifest is None:
-            if len(self._commits) == self._plan["partitions"] and all(c.complete for c in self._commits.values()):
+            if len(self._commits) == self._plan.partitions and all(c.complete for c in self._commits.values()):
                 problems.append(f"{place}/manifest.json: it is missing, though all is searched; resume the run")
             return problems
-        listed = {entry["partition"] for entry in self._manifest["files"]}
-        missing = [commit_name(n) for n in sorted(listed - set(self._commits)) if not self._is_there(commit_name(n))]
+        listed = {entry["partition"] for entry in self._manifest.files}
+        missing = [Commit.name(n) for n in sorted(listed - set(self._commits)) if not self._is_there(Commit.name(n))]
         problems += [f"{place}/{name}: it is missing, the manifest lists its partition" for name in missing]
         try:
             compare(self._folder, self._manifest, self._commits)
@@ -478,31 +493,29 @@ class _RunCheck:
             ("digest", total_digest(self._commits)),
             ("partitions", len(self._commits)),
         ):
-            if self._manifest[entry] != value:
-                problems.append(
-                    f"{place}/manifest.json: {entry} {self._manifest[entry]}, the commit records say {value}"
-                )
+            said = getattr(self._manifest, entry)
+            if said != value:
+                problems.append(f"{place}/manifest.json: {entry} {said}, the commit records say {value}")
         return problems
 
     def counts(self) -> list[str]:
         """Compare the tables of counts with the partitions."""
-        record, place = self._record(COUNTS_RECORD), self._folder.place
+        record, place = self._counts, self._folder.place
         problems = []
-        by_key: dict[str, list[dict[str, Any]]] = {}
-        for path in self._found.records:
-            if path.startswith(f"{place}/") and (match := COUNT.fullmatch(path.removeprefix(f"{place}/"))):
-                by_key.setdefault(match["key"], []).append(self._found.records[path])
+        by_key: dict[str, list[PartitionCounts]] = {}
+        for name, counted_there in self._found.records_in(PartitionCounts, place).items():
+            by_key.setdefault(name.split("/")[1], []).append(counted_there)
         if record is None or self._plan is None:
-            whole = [key for key, records in by_key.items() if self._plan and len(records) == self._plan["partitions"]]
-            return [f"{place}/{COUNTS_RECORD}: it is missing, though {key} is counted; count again" for key in whole]
+            whole = [key for key, records in by_key.items() if self._plan and len(records) == self._plan.partitions]
+            return [f"{place}/{Counts.at}: it is missing, though {key} is counted; count again" for key in whole]
         expected: dict[tuple[int, int], int] = {}
         whole_keys = True
-        for key in record["keys"]:
-            counted = {int(entry["partition"]) for entry in by_key.get(key, [])}
-            missing = sorted(set(range(self._plan["partitions"])) - counted)
+        for key in record.keys:
+            counted = {entry.partition for entry in by_key.get(key, [])}
+            missing = sorted(set(range(self._plan.partitions)) - counted)
             whole_keys &= not missing
             for number in missing:
-                name = f"{place}/counts/{key}/partition-{number:05d}.json"
+                name = f"{place}/{PartitionCounts.name(key, number)}"
                 if name not in self._found.problems:
                     problems.append(f"{name}: it is missing")
             expected |= {**dict.fromkeys(sizes_of_key(key), 0), **sums_of(by_key.get(key, []))}
@@ -513,30 +526,20 @@ class _RunCheck:
                 problems.append(f"{place}/{COUNTS_FILE}: its counts are not the sums of the partitions")
         return problems
 
-    def _record(self, name: str) -> dict[str, Any] | None:
-        return self._found.records.get(f"{self._folder.place}/{name}")
-
-    def _records(self, pattern: Any) -> list[dict[str, Any]]:
-        start = f"{self._folder.place}/"
-        paths = (path for path in self._found.records if path.startswith(start))
-        return [self._found.records[path] for path in paths if pattern.fullmatch(path.removeprefix(start))]
-
     def _is_there(self, name: str) -> bool:
         """Whether a record is there, sound or not."""
-        return f"{self._folder.place}/{name}" in {**self._found.records, **self._found.problems}
+        return self._found.has_record(f"{self._folder.place}/{name}")
 
 
 def _clique_problems(store: Store, place: str, found: Inventory) -> list[str]:
     """Compare a clique's record with its table."""
     if f"{place}/clique.json" in found.problems:
         return []
-    record = found.records.get(f"{place}/clique.json")
+    record = found.record(CliqueRecord, place)
     if record is None:
         return [f"{place}/clique.json: it is missing; ask again"]
-    files = [found.files[f"{place}/{name}"] for name in record["stored"] if f"{place}/{name}" in found.files]
+    files = [found.files[f"{place}/{name}"] for name in record.named if f"{place}/{name}" in found.files]
     lengths = [len(row) for file in files for row in store.root.read_table(file, check=False)["members"].to_pylist()]
-    if files and lengths != [record["size"]] * record["n_cliques"]:
-        return [
-            f"{place}: its table has not the {record['n_cliques']} cliques of {record['size']} that its record says"
-        ]
+    if files and lengths != [record.size] * record.n_cliques:
+        return [f"{place}: its table has not the {record.n_cliques} cliques of {record.size} that its record says"]
     return []

@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 from bicliq import kernels
 from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.settings import SearchSettings
 from bicliq.pipeline.stages.planned import Plan
 from bicliq.pipeline.store.biclique_reader import BicliqueReader
 from bicliq.pipeline.store.bicliques import batches_of
-from bicliq.pipeline.store.commits import Commit
 from bicliq.pipeline.store.labels import Hashes
+from bicliq.pipeline.store.records import Commit
 from bicliq.pipeline.store.sizes import Sizes
 from bicliq.pipeline.store.worth import By
 
@@ -86,14 +87,14 @@ class RowChecker:
         self,
         graph: BipartiteGraph | None,
         side: str,
-        settings: dict[str, Any],
+        search: SearchSettings,
         hashes: tuple[Hashes, Hashes] | None,
         plan: Plan | None = None,
     ) -> None:
         self.graphs = None if graph is None else (graph, graph.transpose())
         self.plan = plan
         self.side = side
-        self.settings = settings
+        self.search = search
         self.hashes = hashes
 
     def compare(self, name: str, commit: Commit, rows: int, digest: str, sizes: Sizes) -> list[str]:
@@ -120,8 +121,8 @@ class RowChecker:
             wrong = np.flatnonzero(values_of(pc.list_value_length(table[side])) != sizes)
             if wrong.size:
                 problems.append(f"{name}: {wrong.size} rows where n_{side} is not the length of {side}")
-        asked = self.settings
-        small = (left < asked["min_left"]) | (right < asked["min_right"]) | (left * right < asked["min_edges"])
+        least = self.search
+        small = (left < least.min_left) | (right < least.min_right) | (left * right < least.min_edges)
         if small.any():
             problems.append(f"{name}: {int(small.sum())} bicliques are smaller than asked for")
         if self.graphs is None:

@@ -11,15 +11,15 @@ import numpy as np
 from bicliq import kernels
 from bicliq.pipeline.errors import BicliqError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
-from bicliq.pipeline.settings import SearchSettings
 from bicliq.pipeline.stages.extend import extended_plan
 from bicliq.pipeline.stages.planned import read_plan
 from bicliq.pipeline.stages.verify_roots import RootCheck, graph_to_search
 from bicliq.pipeline.stages.verify_rows import RowChecker, RowsRead
-from bicliq.pipeline.store.bicliques import MASK, publish_of
+from bicliq.pipeline.store.bicliques import MASK
 from bicliq.pipeline.store.inventory import Inventory
 from bicliq.pipeline.store.labels import read_hashes
 from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.records import RunRecord
 from bicliq.pipeline.store.states import read_run
 from bicliq.pipeline.store.versions import APPEARED, VANISHED, Layer, Part, layers_of
 
@@ -35,11 +35,10 @@ class VersionCheck:
         What is known of the files.
     """
 
-    def __init__(self, store: Store, record: dict[str, Any], found: Inventory) -> None:
+    def __init__(self, store: Store, record: RunRecord, found: Inventory) -> None:
         self._store, self._record, self._found = store, record, found
-        self._layer = Layer(store.run(str(record["run"])), record)
-        self.rows = int(record["manifest"]["bicliques"])
-        self.digest = str(record["manifest"]["digest"])
+        self._layer, self._manifest = Layer(store.run(record.run), record), record.version.manifest
+        self.rows, self.digest = self._manifest.bicliques, self._manifest.digest
         self.files = self.sampled = self.roots = 0
 
     def problems(self, sample: int, seed: int, roots: int, *, whole: bool) -> list[str]:
@@ -59,10 +58,9 @@ class VersionCheck:
         if wrong:
             return wrong
         try:
-            graph = self._store.graph(str(self._record["graph"]))
-            side = str(self._record["manifest"]["side"])
+            graph = self._store.graph(self._record.graph)
             edges = read_graph(graph)
-            checker = RowChecker(edges, side, self._record["search"], read_hashes(graph))
+            checker = RowChecker(edges, self._manifest.side, self._record.search, read_hashes(graph))
             generator = np.random.default_rng(seed)
             wrong = self._own_files(checker, sample, generator) + self._sums()
             if whole and not wrong:
@@ -76,16 +74,16 @@ class VersionCheck:
     def _missing(self) -> list[str]:
         """Records that the version stands on, and that are not there."""
         place, record = self._layer.folder.place, self._record
-        needed = [f"graphs/{record['graph']}/graph.json"]
-        base = self._found.records.get(f"runs/{record['base']}/run.json")
-        if base is not None and publish_of(base).columns == "smaller":  # its graph gives the other sides
-            needed.append(f"graphs/{base['graph']}/graph.json")
+        needed = [f"graphs/{record.graph}/graph.json"]
+        base = self._found.record(RunRecord, f"runs/{record.base}")
+        if base is not None and base.publish.columns == "smaller":  # its graph gives the other sides
+            needed.append(f"graphs/{base.graph}/graph.json")
         if self._layer.stores_smaller_sides(VANISHED):  # the graph below gives the other sides
-            below = self._found.records.get(f"runs/{[record['base'], *record['layers']][-2]}/run.json")
-            needed += [f"graphs/{below['graph']}/graph.json"] if below is not None else []
-        needed += [f"runs/{run}/run.json" for run in dict.fromkeys([record["base"], *record["layers"]])]
-        known = {**self._found.records, **self._found.problems}
-        return [f"{path}: it is missing, and the version {place} stands on it" for path in needed if path not in known]
+            below = self._found.record(RunRecord, f"runs/{self._below}")
+            needed += [f"graphs/{below.graph}/graph.json"] if below is not None else []
+        needed += [f"runs/{run}/run.json" for run in dict.fromkeys([record.base, *record.layers])]
+        missing = [path for path in needed if not self._found.has_record(path)]
+        return [f"{path}: it is missing, and the version {place} stands on it" for path in missing]
 
     def _own_files(self, checker: RowChecker, sample: int, generator: Any) -> list[str]:
         """Compare both files with the record, and what appeared with the graph."""
@@ -108,18 +106,19 @@ class VersionCheck:
 
     def _sums(self) -> list[str]:
         """Compare number and digest with those of the version that the layers below make."""
-        below = self._store.run(str([self._record["base"], *self._record["layers"]][-2]))
-        before = below.manifest()
+        before = self._store.run(self._below).manifest()
         if before is None:  # it is damaged, which is known
             return []
-        came, went, now = self._record["appeared"], self._record["vanished"], self._record["manifest"]
-        digest = int(before["digest"], 16) + int(came["digest"], 16) - int(went["digest"], 16)
-        if (before["bicliques"] + came["rows"] - went["rows"], f"{digest & MASK:016x}") == (
-            now["bicliques"],
-            now["digest"],
-        ):
+        came, went, now = self._record.version.appeared, self._record.version.vanished, self._manifest
+        digest = int(before.digest, 16) + int(came.digest, 16) - int(went.digest, 16)
+        if (before.bicliques + came.rows - went.rows, f"{digest & MASK:016x}") == (now.bicliques, now.digest):
             return []
-        return [f"{self._layer.folder.place}/run.json: its bicliques are not those of {below.run} and what changed"]
+        return [f"{self._layer.folder.place}/run.json: its bicliques are not those of {self._below} and what changed"]
+
+    @property
+    def _below(self) -> str:
+        """The version or base that its own layer stands on."""
+        return [self._record.base, *self._record.layers][-2]
 
     def _as_read(self, checker: RowChecker, sample: int, seed: int) -> list[str]:
         """Read what a reader sees, by all threads, and compare it with manifest and graph."""
@@ -147,7 +146,7 @@ class VersionCheck:
     def _look_at(self, part: Part, checker: RowChecker, sample: int, seed: int, first: int, of: int) -> RowsRead:
         """Check every so many row groups of a data file, from the first on."""
         found, name = RowsRead(), f"{part.folder.place}/{part.commit.file}"
-        total = int(self._record["manifest"]["bicliques"])
+        total = self._manifest.bicliques
         with part.open(check=False) as file:
             for group in range(first, len(file.rows), of):
                 table = part.living(file, group)
@@ -160,9 +159,9 @@ class VersionCheck:
 
     def _searched(self, graph: BipartiteGraph, checker: RowChecker, roots: int, seed: int) -> list[str]:
         """Search a sample of roots again, in the order of the plan of its base."""
-        folder, search = self._layer.folder, SearchSettings.model_validate(self._record["search"])
+        folder, search = self._layer.folder, self._record.search
         core = graph_to_search(graph, search)
-        plan = extended_plan(read_plan(self._store.run(str(self._record["base"]))), core)
+        plan = extended_plan(read_plan(self._store.run(self._record.base)), core)
         parts = list(read_run(folder).parts.values())
         check = RootCheck(folder.place, core, plan, search, parts, checker)
         wrong = check.problems(roots, seed)

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from bicliq.pipeline.columns import values_of
 from bicliq.pipeline.store.layout import GraphFolder
-from bicliq.pipeline.store.records import named_files
+from bicliq.pipeline.store.records import StoredGraph
 from bicliq.pipeline.times import parse_duration, parse_jump
 
 ROWS_FILE = "rows.parquet"
@@ -198,12 +198,11 @@ def left_out(summary: dict[str, Any]) -> str | None:
     return f"{n:,} {rows} {lie} before the window, which begins at {begin}, and {are} left out"
 
 
-def read_rows(folder: GraphFolder, record: dict[str, Any]) -> TimedRows | None:
+def read_rows(folder: GraphFolder, record: StoredGraph) -> TimedRows | None:
     """Read the rows of the window of a graph, by its graph.json; None where it has no window."""
-    stored = named_files(record)
-    if ROWS_FILE not in stored:
+    if ROWS_FILE not in record.named:
         return None
-    table = folder.read_table(stored[ROWS_FILE])
+    table = folder.read_table(record.named[ROWS_FILE])
     weight = values_of(table["weight"]) if "weight" in table.column_names else None
     left, right, time = (values_of(table[name]) for name in ("left", "right", "time"))
-    return TimedRows(left, right, time, weight, float(record["summary"]["latest"]))
+    return TimedRows(left, right, time, weight, float(record.summary["latest"]))

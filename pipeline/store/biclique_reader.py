@@ -34,7 +34,7 @@ from bicliq.pipeline.store.bicliques import (
 from bicliq.pipeline.store.edges import read_edge_columns
 from bicliq.pipeline.store.folder import MEND, storage_errors
 from bicliq.pipeline.store.layout import GraphFolder, RunFolder
-from bicliq.pipeline.store.records import StoredFile
+from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.worth import By, Surprise, of_sizes
 
 Int32s = npt.NDArray[np.int32]
@@ -99,11 +99,11 @@ class LargerSides:
 
     @cached_property
     def _known(self) -> kernels.SideRestorer:
-        record = self.graph.read_record("graph.json")
+        record = self.graph.record()
         left, right = read_edge_columns(self.graph)
-        degrees = np.bincount(left, minlength=int(record["n_left"]))
+        degrees = np.bincount(left, minlength=record.n_left)
         self._hold()
-        return kernels.SideRestorer(np.concatenate([[0], np.cumsum(degrees)]), right, int(record["n_right"]))
+        return kernels.SideRestorer(np.concatenate([[0], np.cumsum(degrees)]), right, record.n_right)
 
     def _hold(self) -> None:
         """Let go of the graph that has been held longest; who still reads it keeps it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -39,17 +39,6 @@ graph."""
 
 MASK = (1 << 64) - 1
 """Set digests add up modulo 2**64."""
-
-
-def publish_of(asked: Mapping[str, Any]) -> PublishSettings:
-    """How the files of a run are laid out, by its run.json; earlier versions did not say."""
-    return PublishSettings.model_validate(asked.get("publish", {}))
-
-
-def dump_of(publish: PublishSettings) -> dict[str, Any]:
-    """What run.json says of them; without objectives what earlier versions said."""
-    record = publish.model_dump(mode="json")
-    return record if publish.objectives else {name: record[name] for name in record if name != "objectives"}
 
 
 def schema_of(publish: PublishSettings) -> pa.Schema:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from bicliq.pipeline.placement.device import DeviceParquetWriter, cudf_and_cupy
 from bicliq.pipeline.store.folder import Folder
-from bicliq.pipeline.store.records import StoredFile
+from bicliq.pipeline.store.record import StoredFile
 
 WRITTEN_ROWS = 32 << 20
 """Rows written to a Parquet file at a time."""
@@ -29,4 +29,4 @@ def write_table(folder: Folder, name: str, table: pa.Table) -> StoredFile:
     with folder.sink(name) as sink, DeviceParquetWriter(sink, compression="ZSTD") as writer:
         for start in range(0, max(table.num_rows, 1), WRITTEN_ROWS):
             writer.write(table.slice(start, WRITTEN_ROWS))
-    return StoredFile(name, sink.bytes, sink.checksum)
+    return sink.file(name)

@@ -21,7 +21,7 @@ from bicliq.pipeline.columns import values_of
 from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.layout import GraphFolder
-from bicliq.pipeline.store.records import named_files
+from bicliq.pipeline.store.records import StoredGraph
 
 EDGES, CHANGED = "edges.parquet", "changed.parquet"
 """All edges of a whole graph; and the edges that differ, of another one: left, right, whether they
@@ -92,7 +92,7 @@ class ChangedEdges:
         return ChangedEdges(keys[kept], np.concatenate([self.there, later.there])[kept], weight)
 
 
-def read_edge_rows(folder: GraphFolder, record: dict[str, Any] | None = None) -> EdgeRows:
+def read_edge_rows(folder: GraphFolder, record: StoredGraph | None = None) -> EdgeRows:
     """Read all edges as rows.
 
     Parameters
@@ -105,16 +105,16 @@ def read_edge_rows(folder: GraphFolder, record: dict[str, Any] | None = None) ->
     DamageError
         Where a file is damaged, or the base is not the one that the graph was made of.
     """
-    record = record or folder.read_record("graph.json")
+    record = record or folder.record()
     base = folder.base(record)
     if base is None:
-        table = folder.read_table(named_files(record)[EDGES])
-        starts = kernels.row_starts(values_of(table["left"]), int(record["n_left"]))
+        table = folder.read_table(record.named[EDGES])
+        starts = kernels.row_starts(values_of(table["left"]), record.n_left)
         return EdgeRows(starts, values_of(table["right"]), _weights(table))
-    rows = read_edge_rows(base).after(read_changed(folder, record), int(record["n_left"]))
-    if len(rows) != int(record["n_edges"]):
+    rows = read_edge_rows(base).after(read_changed(folder, record), record.n_left)
+    if len(rows) != record.n_edges:
         raise DamageError(
-            f"{folder.uri}: it has {len(rows)} edges, its record says {record['n_edges']}: {base.uri} is not the graph"
+            f"{folder.uri}: it has {len(rows)} edges, its record says {record.n_edges}: {base.uri} is not the graph"
             f" that it was made of; {MEND}"
         )
     return rows
@@ -122,17 +122,17 @@ def read_edge_rows(folder: GraphFolder, record: dict[str, Any] | None = None) ->
 
 def read_edge_columns(folder: GraphFolder) -> tuple[Any, Any]:
     """Read the ends of all edges, sorted; raises as `read_edge_rows`."""
-    record = folder.read_record("graph.json")
+    record = folder.record()
     if folder.base(record) is not None:
         rows = read_edge_rows(folder, record)
         return rows.left, rows.indices
-    table = folder.read_table(named_files(record)[EDGES], ["left", "right"])
+    table = folder.read_table(record.named[EDGES], ["left", "right"])
     return values_of(table["left"]), values_of(table["right"])
 
 
-def read_changed(folder: GraphFolder, record: dict[str, Any]) -> ChangedEdges:
+def read_changed(folder: GraphFolder, record: StoredGraph) -> ChangedEdges:
     """Read the edges in which a graph differs from its base."""
-    table = folder.read_table(named_files(record)[CHANGED])
+    table = folder.read_table(record.named[CHANGED])
     keys = keys_of(values_of(table["left"]), values_of(table["right"]))
     return ChangedEdges(keys, values_of(table["there"]), _weights(table))
 

@@ -14,9 +14,10 @@ import fcntl
 import os
 import re
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import fsspec
 import numpy as np
@@ -29,7 +30,7 @@ from bicliq.pipeline import extras
 from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.errors import UNANSWERED, CapacityError, DamageError, StorageError, is_timeout
 from bicliq.pipeline.store.local_disk import local_sink, read_regular, refuse_special, walk, writer_lives
-from bicliq.pipeline.store.records import StoredFile, sealed, unsealed
+from bicliq.pipeline.store.record import Record, StoredFile, record_of, text_of
 from bicliq.pipeline.store.sink import HashingSink, hashing_sink
 
 COMPRESSION_LEVEL = 1
@@ -47,6 +48,8 @@ OBJECT_STORE_LIBRARIES = {"aiobotocore", "aiohttp", "azure", "botocore", "gcsfs"
 
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{32}\.tmp")
 """Names of files that are being written on a local disk, or were when their writer was killed."""
+
+R = TypeVar("R", bound=Record)
 
 MEND = "`bicliq verify` names what is damaged, and with --repair mends what can be mended"
 
@@ -242,7 +245,7 @@ class Folder:
         ):
             for part in [table] if isinstance(table, pa.Table) else table:
                 writer.write(part)
-        return StoredFile(name, out.bytes, out.checksum)
+        return out.file(name)
 
     def write_arrays(self, name: str, arrays: Mapping[str, Any], about: Mapping[str, str] | None = None) -> StoredFile:
         """Write arrays of numbers as they lie in memory, which can be made again: they may be lost.
@@ -261,23 +264,21 @@ class Folder:
         table = pa.table(columns).replace_schema_metadata(about)
         with self.sink(name, durable=False) as out, pa.ipc.new_file(out, table.schema) as writer:
             writer.write_table(table)
-        return StoredFile(name, out.bytes, out.checksum)
+        return out.file(name)
 
     # ---- records ---------------------------------------------------------------------------------
 
-    def write_record(
-        self, name: str, content: Mapping[str, Any], files: Iterable[StoredFile] = (), durable: bool = True
-    ) -> None:
-        """Write a sealed record, which makes the files that it names visible."""
-        self.write_bytes(name, sealed(f"{self.place}/{name}".lstrip("/"), content, files), durable)
+    def write(self, name: str, record: Record, durable: bool = True) -> None:
+        """Write a record, which makes the files that it names visible."""
+        self.write_bytes(name, text_of(self._in_store(name), record), durable)
 
-    def create_record(self, name: str, content: Mapping[str, Any], files: Iterable[StoredFile] = ()) -> bool:
+    def create(self, name: str, record: Record) -> bool:
         """Write a record where there is none; False where there is one.
 
         S3 does that in one step (If-None-Match); a store that cannot is looked at first, as is a
         local disk, where a claim must be held.
         """
-        data = sealed(f"{self.place}/{name}".lstrip("/"), content, files)
+        data = text_of(self._in_store(name), record)
         if self.is_local:
             if self.has(name):
                 return False
@@ -293,20 +294,36 @@ class Folder:
             self.write_bytes(name, data)
         return True
 
-    def read_record(self, name: str) -> dict[str, Any]:
-        """Read a record.
+    def commit(self, name: str, record: R) -> R:
+        """Write a record for good, and return the one that stands.
+
+        On an object store the first that was written. Files that only this one names are then
+        removed; a claim must be held on a local disk.
+        """
+        if self.is_local:
+            self.write(name, record)
+        elif not self.create(name, record):
+            stands = self.read(type(record), name)
+            self.remove(*(file for file in record.named if file not in stands.named))
+            return stands
+        return record
+
+    def read(self, kind: type[R], name: str | None = None) -> R:
+        """Read a record; by default the one that has its kind's own name.
 
         Raises
         ------
         DamageError
             Where a byte of it changed, it belongs elsewhere, or is not there.
         """
-        return self.record_of(name, self.read_bytes(name))
+        name = name or kind.at
+        return self._record(kind, name, self.read_bytes(name))
 
-    def read_record_if_there(self, name: str) -> dict[str, Any] | None:
-        """Read a record; None where there is none."""
+    def find(self, kind: type[R], name: str | None = None) -> R | None:
+        """Read a record as `read`; None where there is none."""
+        name = name or kind.at
         data = self.read_bytes(name)
-        return None if data is None else self.record_of(name, data)
+        return None if data is None else self._record(kind, name, data)
 
     def read_bytes(self, name: str, most: int | None = None) -> bytes | None:
         """Read a small file, or its first bytes, in one request; None where there is none."""
@@ -324,44 +341,53 @@ class Folder:
                     raise
                 return b""
 
-    def read_records(self, names: Iterable[str]) -> dict[str, dict[str, Any] | DamageError]:
-        """Read many records side by side; one that is damaged is given as its error."""
+    def read_each(self, kind: type[R], names: Iterable[str]) -> dict[str, R | DamageError]:
+        """Read many records side by side; one that is damaged is given as its error.
+
+        Of any kind where `kind` is `Record`.
+        """
         wanted = list(names)
         if self.is_local:
-            return {name: self._local_record(name) for name in wanted}
+            return {name: self._record_or_damage(kind, name, self.read_bytes) for name in wanted}
         paths = [self.path_of(name) for name in wanted]
         with storage_errors("read", self.path):
             # `cat` would take a bracket in a path for a pattern
             found = self.fs.cat_ranges(paths, [0] * len(paths), [None] * len(paths), on_error="return")
-        return {name: self._record_or_damage(name, data) for name, data in zip(wanted, found, strict=True)}
+        fetched = dict(zip(wanted, found, strict=True))
+        return {name: self._record_or_damage(kind, name, partial(self._fetched, fetched)) for name in wanted}
 
-    def _local_record(self, name: str) -> dict[str, Any] | DamageError:
-        try:
-            return self.read_record(name)
-        except DamageError as error:
-            return error
-
-    def _record_or_damage(self, name: str, data: Any) -> dict[str, Any] | DamageError:
+    def _fetched(self, fetched: Mapping[str, Any], name: str) -> bytes | None:
+        """What an object store gave for a record: bytes, or an error."""
+        data = fetched[name]
         if isinstance(data, FileNotFoundError):
-            data = None
-        elif isinstance(data, OSError) and _is_empty(data):
-            data = b""
+            return None
+        if isinstance(data, OSError) and _is_empty(data):
+            return b""
         with storage_errors("read", self.path_of(name)):
             if isinstance(data, BaseException):
                 raise data
+        return bytes(data)
+
+    def _record_or_damage(self, kind: type[R], name: str, read: Callable[[str], bytes | None]) -> R | DamageError:
         try:
-            return self.record_of(name, data)
+            return self._record(kind, name, read(name))
         except DamageError as error:
             return error
 
-    def record_of(self, name: str, data: bytes | None) -> dict[str, Any]:
-        """Return the content of a record that was read; None is one that is not there."""
+    def _record(self, kind: type[R], name: str, data: bytes | None) -> R:
+        """Return the record that was read; None is one that is not there."""
         if data is None:
             raise DamageError(f"{self.path_of(name)}: this record is missing; {MEND}")
         try:
-            return unsealed(f"{self.place}/{name}".lstrip("/"), data)
+            record = record_of(self._in_store(name), data)
         except ValueError as error:
             raise DamageError(f"{self.path_of(name)}: {error}; {MEND}") from None
+        if not isinstance(record, kind):
+            raise DamageError(f"{self.path_of(name)}: it is damaged: it is a record of {record.kind}; {MEND}")
+        return record
+
+    def _in_store(self, name: str) -> str:
+        return f"{self.place}/{name}".lstrip("/")
 
     # ---- reading ---------------------------------------------------------------------------------
 

@@ -9,43 +9,27 @@ import datetime as dt
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from bicliq.pipeline.errors import DamageError
-from bicliq.pipeline.store.commits import ATTEMPT
-from bicliq.pipeline.store.counts import COUNT_ATTEMPT, COUNTS_RECORD
-from bicliq.pipeline.store.folder import TEMPORARY, Folder, is_at_work
-from bicliq.pipeline.store.layout import CHANGES, PLANNED, STORE_FILE, Store
+from bicliq.pipeline.store.folder import TEMPORARY, Folder, R, is_at_work
+from bicliq.pipeline.store.layout import STORE_FILE, Store
 from bicliq.pipeline.store.local_disk import NO_FILE, writer_lives
-from bicliq.pipeline.store.log import PRUNED
-from bicliq.pipeline.store.records import StoredFile, named_files
+from bicliq.pipeline.store.record import Record, StoredFile, owner_of
+from bicliq.pipeline.store.records import (
+    Counts,
+    Manifest,
+    PlanRecord,
+    Pruned,
+    RunRecord,
+    StoredGraph,
+    Subgraph,
+)
 
 FOLDERS = ("graphs", "runs", "cliques", "publications", "claims", "quarantine")
 """Folders of a store in which there is nothing but what is listed in `pipeline.store.layout`."""
 
-NAMES = ("run.json", "graph.json")
-"""Records that make a run or a graph of a folder."""
-
 LOCK = re.compile(r"(.*/)?claims/[\w-]+\.lock")
 """Files that are locked, and empty."""
-
-RECORDS_OF = {
-    **dict.fromkeys(
-        ("edges.parquet", "changed.parquet", "left_ids.parquet", "right_ids.parquet", "rows.parquet"), "graph.json"
-    ),
-    "profile.parquet": "profile.json",
-    "two_hop.parquet": "two_hop.json",
-    **dict.fromkeys(("plan.parquet", "reduced.parquet"), "plan.json"),
-    **dict.fromkeys(("counts.parquet", "vertex_counts.parquet"), "counts.json"),
-}
-"""Tables that are written before the record that names them, and that record."""
-
-SUBGRAPH = re.compile(r"partitions/(part-(\d{5,}))\.arrow")
-"""A partition's subgraph; its record comes after it, and what was found in it after that."""
-
-CLIQUE_ATTEMPT = re.compile(r"cliques-\w+\.parquet")
-ATTEMPTS = (ATTEMPT, CHANGES, COUNT_ATTEMPT, CLIQUE_ATTEMPT, PLANNED)
-"""Names of files of which each attempt may write one of its own."""
 
 FORGOTTEN_SECONDS = 3600
 """Age from which a file of an attempt on an object store, which nobody can lock, belongs to no
@@ -70,11 +54,29 @@ class Inventory:
         Bytes that were read.
     """
 
-    records: dict[str, dict[str, Any]] = field(default_factory=dict)
+    records: dict[str, Record] = field(default_factory=dict)
     files: dict[str, StoredFile] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     leftovers: dict[str, str] = field(default_factory=dict)
     bytes: int = 0
+
+    def record(self, kind: type[R], place: str) -> R | None:
+        """The sound record of a kind in a folder, or None."""
+        found = self.records.get(f"{place}/{kind.at}")
+        return found if isinstance(found, kind) else None
+
+    def records_in(self, kind: type[R], place: str) -> dict[str, R]:
+        """All sound records of a kind in a folder, by their names there."""
+        start = f"{place}/"
+        return {
+            path.removeprefix(start): record
+            for path, record in self.records.items()
+            if path.startswith(start) and isinstance(record, kind)
+        }
+
+    def has_record(self, path: str) -> bool:
+        """Whether a record is there, sound or not."""
+        return path in self.records or path in self.problems
 
     def sentences(self) -> list[str]:
         """One sentence a problem."""
@@ -127,7 +129,7 @@ def take_inventory(store: Store, places: Iterable[str] = FOLDERS, *, check: bool
 def _read_records(root: Folder, sizes: dict[str, int], found: Inventory) -> list[str]:
     """Read the records; returns the other files."""
     names = [path for path in sizes if path.endswith(".json")]
-    for path, record in root.read_records([STORE_FILE, *names]).items():
+    for path, record in root.read_each(Record, [STORE_FILE, *names]).items():
         found.bytes += sizes.get(path, 0)
         if isinstance(record, DamageError):
             found.problems[path] = _reason(record, root.path_of(path))
@@ -138,8 +140,9 @@ def _read_records(root: Folder, sizes: dict[str, int], found: Inventory) -> list
 
 def _without_pruned(rest: list[str], found: Inventory) -> list[str]:
     """Take out what is left of runs and graphs that were pruned; returns the other files."""
-    marked = {path.removesuffix(PRUNED) for path in found.records if path.endswith(f"/{PRUNED}")}
-    gone = tuple(place for place in marked if not {f"{place}{name}" for name in NAMES} & set(found.records))
+    marked = {path.removesuffix(Pruned.at) for path, record in found.records.items() if isinstance(record, Pruned)}
+    own = (RunRecord.at, StoredGraph.at)
+    gone = tuple(place for place in marked if not {f"{place}{name}" for name in own} & set(found.records))
     for path in [*(path for path in (*found.records, *found.problems) if path.startswith(gone)), *rest]:
         if gone and path.startswith(gone):
             found.records.pop(path, None)
@@ -153,51 +156,53 @@ def _named(root: Folder, found: Inventory) -> dict[str, StoredFile]:
     named = {}
     for path, record in found.records.items():
         place = "/".join(path.split("/")[:2])  # of the graph, the run or the clique
-        for file in named_files(record).values():
+        for file in record.stored:
             named[f"{place}/{file.name}"] = StoredFile(f"{place}/{file.name}", file.bytes, file.checksum)
     return named
+
+
+FOREIGN = "it is foreign: no record names it, and nobody reads it"
 
 
 def _classify(root: Folder, path: str, size: int, found: Inventory) -> None:
     """Say what a file is that no record names."""
     name = path.rsplit("/", 1)[-1]
-    inside = "/".join(path.split("/")[2:])
+    place, inside = "/".join(path.split("/")[:2]), "/".join(path.split("/")[2:])
     if LOCK.fullmatch(path):
         if size:
             found.problems[path] = f"it is a lock and must be empty, but has {size} bytes"
     elif TEMPORARY.fullmatch(name):
         if not writer_lives(root.path_of(path)):
             found.leftovers[path] = "a temporary file of a process that was killed"
-    elif any(pattern.fullmatch(inside) for pattern in ATTEMPTS) and inside not in RECORDS_OF:
-        found.leftovers[path] = "a file of an attempt that was not committed"
-    elif (part := SUBGRAPH.fullmatch(inside)) and not _is_answered(path, part[2], found):
-        found.leftovers[path] = f"a subgraph without its {part[1]}.json, which comes after it"
-    elif _is_unfinished(path, found):
-        found.leftovers[path] = f"a table without its {RECORDS_OF[name]}, which comes after it"
+    elif (kind := owner_of(inside)) and (match := kind.file_pattern.fullmatch(inside)):
+        if kind is RunRecord or match.groupdict().get("attempt"):
+            found.leftovers[path] = "a file of an attempt that was not committed"
+        elif record := _missing_record(place, kind, match, found):
+            found.leftovers[path] = f"a file without its {record}, which comes after it"
+        else:
+            found.problems[path] = FOREIGN
     else:
-        found.problems[path] = "it is foreign: no record names it, and nobody reads it"
+        found.problems[path] = FOREIGN
 
 
-def _is_answered(path: str, number: str, found: Inventory) -> bool:
-    """Whether a run has found something in a partition, or has ended."""
-    place = "/".join(path.split("/")[:2])
-    ended = {f"{place}/manifest.json", f"{place}/{COUNTS_RECORD}"}
-    committed = (f"/partition-{number}.json", f"/part-{number}.json")
-    known = [*found.records, *found.problems]
-    return any(name in ended or (name.startswith(f"{place}/") and name.endswith(committed)) for name in known)
-
-
-def _is_unfinished(path: str, found: Inventory) -> bool:
-    """Whether a table's record is not there, and nothing that was committed needs it."""
-    kind, name, *inside = path.split("/")
-    place, record = f"{kind}/{name}", RECORDS_OF.get("/".join(inside))
-    if record is None or f"{place}/{record}" in {**found.records, **found.problems}:
-        return False
-    if record == "graph.json":
-        return all(known.get("graph") != name for known in found.records.values())
-    if record == "plan.json":
-        return {other for other in found.records if other.startswith(f"{place}/")} <= {f"{place}/run.json"}
-    return True
+def _missing_record(place: str, kind: type[Record], match: re.Match[str], found: Inventory) -> str | None:
+    """Name of a file's record where it is not there, and nothing that was committed needs it."""
+    record = kind.name(int(match[1])) if kind is Subgraph else kind.at
+    if found.has_record(f"{place}/{record}"):
+        return None
+    known = {*found.records, *found.problems}
+    there = {other.removeprefix(f"{place}/") for other in known if other.startswith(f"{place}/")}
+    if kind is StoredGraph:
+        runs = (run for run in found.records.values() if isinstance(run, RunRecord))
+        needed = any(f"graphs/{run.graph}" == place for run in runs)
+    elif kind is PlanRecord:
+        needed = not there <= {RunRecord.at}
+    else:  # a subgraph that something was found in, or whose run has ended
+        ended = (Manifest.at, Counts.at)
+        needed = kind is Subgraph and any(
+            name in ended or name.endswith(f"/partition-{match[1]}.json") for name in there
+        )
+    return None if needed else record
 
 
 def forgotten(store: Store, found: Inventory | None = None) -> list[tuple[str, str]]:

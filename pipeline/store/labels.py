@@ -22,7 +22,7 @@ from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.layout import GraphFolder
-from bicliq.pipeline.store.records import named_files
+from bicliq.pipeline.store.records import StoredGraph
 from bicliq.pipeline.words import shown
 
 Hashes = npt.NDArray[np.uint64]
@@ -82,7 +82,7 @@ def labels_table(labels: pa.Array) -> pa.Table:
     return pa.table({"id": labels, "hash": column_of(label_hashes(labels))})
 
 
-def read_labels(folder: GraphFolder, record: dict[str, Any] | None = None) -> tuple[pa.Array, pa.Array]:
+def read_labels(folder: GraphFolder, record: StoredGraph | None = None) -> tuple[pa.Array, pa.Array]:
     """Read the labels of both sides of a graph, by dense id; `record`: its graph.json, if known."""
     left, right = (column.combine_chunks() for column in _columns(folder, "id", record))
     return left, right
@@ -144,14 +144,14 @@ def nearest(label: object, *sides: pa.Array) -> str:
     return f"; the nearest {'is' if len(near) == 1 else 'are'} {', '.join(map(shown, near))}"
 
 
-def _columns(folder: GraphFolder, name: str, record: dict[str, Any] | None = None) -> list[pa.ChunkedArray]:
+def _columns(folder: GraphFolder, name: str, record: StoredGraph | None = None) -> list[pa.ChunkedArray]:
     """Read a column of both dictionaries; those of a graph that is not whole follow its base's."""
-    record = record or folder.read_record("graph.json")
-    stored, base = named_files(record), folder.base(record)
+    record = record or folder.record()
+    base = folder.base(record)
     before = [None, None] if base is None else _columns(base, name)
     found = []
     for side, known in zip(("left", "right"), before, strict=True):
-        file = stored.get(f"{side}_ids.parquet")
+        file = record.named.get(f"{side}_ids.parquet")
         column = known if file is None else folder.read_table(file, [name])[name]
         if column is None:
             raise DamageError(f"{folder.uri}: its record names no labels of the {side} side; {MEND}")

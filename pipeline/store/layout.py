@@ -42,59 +42,38 @@ import contextlib
 import fcntl
 import json
 import os
-import re
 import uuid
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from bicliq.pipeline.errors import DamageError, InputError, StorageError
 from bicliq.pipeline.events import warn
-from bicliq.pipeline.store.commits import (
-    ATTEMPT,
-    COMMIT,
-    FAILURE,
-    Commit,
-    commit_name,
-    commit_of,
-    data_name,
-    failure_name,
-)
+from bicliq.pipeline.store.commits import data_name
 from bicliq.pipeline.store.folder import MEND, Folder, file_system
-from bicliq.pipeline.store.records import PLACE, SEAL, STORED, StoredFile, named_files
-
-FORMAT = 4
-"""Version of the layout; a store of another version is refused."""
+from bicliq.pipeline.store.record import KIND, Record
+from bicliq.pipeline.store.records import (
+    FORMAT,
+    Commit,
+    Failure,
+    Manifest,
+    PartitionCounts,
+    PlanRecord,
+    RunRecord,
+    StoredGraph,
+    StoreRecord,
+    Subgraph,
+)
 
 READERS = 8
 """Data files whose checksums are compared side by side."""
 
-STORE_FILE = "bicliq-store.json"
-CHECKS_RECORD = "checks.json"
-CHANGES = re.compile(r"changes/((appeared|vanished)(-\w+)?\.parquet|(edges|portion-\d{5,})-\w+\.arrow)")
-"""Names of the files of a version, and of what was found for one."""
+STORE_FILE = StoreRecord.at
 
 
-PLANNED = re.compile(r"(plan|reduced)(-\w+)?\.parquet")
-"""Names of the files of a plan, and of what a plan left that another process's came before."""
-
-
-@dataclass(frozen=True)
-class Examined:
-    """The commit records of a run, compared with its plan and with the data files that are there.
-
-    Parameters
-    ----------
-    sound
-        Commits by number, ascending.
-    damaged
-        Why a partition that was committed cannot be used, by number.
-    """
-
-    sound: dict[int, Commit]
-    damaged: dict[int, str]
+P = TypeVar("P", Commit, PartitionCounts)
 
 
 class GraphFolder(Folder):
@@ -105,39 +84,38 @@ class GraphFolder(Folder):
 
     def exists(self) -> bool:
         """Whether the graph is there."""
-        return self.has("graph.json")
+        return self.has(StoredGraph.at)
 
     def must_exist(self) -> None:
         """Raise InputError where the graph is not in the store."""
         if not self.exists():
             raise InputError(f"{self.uri}: this graph is not in the store; ingest its edge table first")
 
-    def base(self, record: dict[str, Any] | None = None) -> GraphFolder | None:
+    def record(self) -> StoredGraph:
+        """Read graph.json."""
+        return self.read(StoredGraph)
+
+    def base(self, record: StoredGraph | None = None) -> GraphFolder | None:
         """The graph that this one is told by its differences from, or None: it is whole."""
-        name = (record or self.read_record("graph.json")).get("base")
+        name = (record or self.record()).base
         if name is None:
             return None
         base = GraphFolder(self.fs, self.root, f"graphs/{name}")
-        if "base" in (base.read_record_if_there("graph.json") or {}):
+        known = base.find(StoredGraph)
+        if known is not None and known.base is not None:
             raise DamageError(f"{self.uri}: it is made of {base.uri}, which is not whole; {MEND}")
         return base
 
     def why_damaged(self) -> str | None:
         """Read all of the graph; says what is damaged or missing, or None."""
         try:
-            for file in self.stored().values():
-                self.check(file)
             base = self.base()
-            if base is not None:
-                for file in base.stored().values():
-                    base.check(file)
+            for folder in [self] if base is None else [self, base]:
+                for file in folder.record().stored:
+                    folder.check(file)
             return None
         except DamageError as error:
             return str(error)
-
-    def stored(self) -> dict[str, StoredFile]:
-        """Edges and id dictionaries as the record names them."""
-        return named_files(self.read_record("graph.json"))
 
 
 class RunFolder(Folder):
@@ -154,37 +132,49 @@ class RunFolder(Folder):
         return self.place.rsplit("/", 1)[-1]
 
     @cached_property
-    def asked(self) -> dict[str, Any]:
+    def asked(self) -> RunRecord:
         """What is asked of the run, as its run.json says; read once for this object."""
-        return self.read_record("run.json")
+        return self.record()
 
     @cached_property
-    def planned(self) -> dict[str, Any]:
+    def planned(self) -> PlanRecord:
         """The plan's record, as its plan.json says; read once for this object."""
-        return self.read_record("plan.json")
+        return self.read(PlanRecord)
+
+    def record(self) -> RunRecord:
+        """Read run.json."""
+        return self.read(RunRecord)
 
     @property
     def graph(self) -> GraphFolder:
         """The folder of the graph that the run searches."""
-        return self.store.graph(str(self.asked["graph"]))
+        return self.store.graph(self.asked.graph)
 
     def exists(self) -> bool:
         """Whether the run was started."""
-        return self.has("run.json")
+        return self.has(RunRecord.at)
 
-    def manifest(self) -> dict[str, Any] | None:
+    def manifest(self) -> Manifest | None:
         """Manifest of the run, or None while it is not published.
 
         That of a version lies in its run.json (`pipeline.store.versions`).
         """
-        if self.has("manifest.json"):
-            return self.read_record("manifest.json")
-        found: dict[str, Any] | None = self.read_record("run.json").get("manifest") if self.exists() else None
+        found = self.find(Manifest)
+        if found is not None:
+            return found
+        record = self.find(RunRecord)
+        return None if record is None or record.layered is None else record.layered.manifest
+
+    def published(self) -> Manifest:
+        """Manifest of the run; raises StorageError where it is not published."""
+        found = self.manifest()
+        if found is None:
+            raise StorageError(f"{self.uri}: the run is not published; resume it first")
         return found
 
     def unpublish(self) -> None:
         """Remove the manifest, before anything that it describes is changed."""
-        self.remove("manifest.json")
+        self.remove(Manifest.at)
 
     @contextlib.contextmanager
     def claim_partition(self, number: int) -> Iterator[None]:
@@ -268,46 +258,30 @@ class RunFolder(Folder):
         What other attempts left, finished or not, is removed: nothing of it can be committed any
         more.
         """
+        name = Commit.name(commit.partition)
         if replaces is not None and not self.is_local:
-            self.remove(commit_name(commit.partition))
-        stands = commit_of(self.commit(commit_name(commit.partition), commit.content(), [commit.stored]))
+            self.remove(name)
+        stands = self.commit(name, commit)
         folder = f"bicliques/partition={commit.partition:05d}"
         self.remove(*(name for name in self.files(folder) if name != stands.file))
         if stands.file == commit.file:
-            self.remove(failure_name(commit.partition))
+            self.remove(Failure.name(commit.partition))
         return stands
-
-    def commit(self, name: str, content: dict[str, Any], files: Iterable[StoredFile]) -> dict[str, Any]:
-        """Write a record for good, and return the one that stands.
-
-        On an object store the first that was written.
-
-        Files that only this one names are then removed; a claim must be held on a local disk.
-        """
-        files = list(files)
-        if self.is_local:
-            self.write_record(name, content, files)
-        elif not self.create_record(name, content, files):
-            stands = self.read_record(name)
-            self.remove(*(file.name for file in files if file.name not in stands[STORED]))
-            return stands
-        return {**content, STORED: {file.name: {"bytes": file.bytes, "checksum": file.checksum} for file in files}}
 
     def remove_attempts(self, commits: Collection[Commit]) -> None:
         """Remove the data files that no commit names, of partitions searched to their end."""
         kept = {commit.partition: commit.file for commit in commits if commit.complete}
-        attempts = (ATTEMPT.fullmatch(name) for name in self.files("bicliques"))
+        attempts = map(Commit.file_pattern.fullmatch, self.files("bicliques"))
         self.remove(*(at[0] for at in attempts if at and kept.get(int(at[1]), at[0]) != at[0]))
 
     def uncommit_partition(self, number: int) -> None:
         """Make a partition's data file invisible again, so that it can be replaced."""
         self.unpublish()
-        self.remove(commit_name(number))
+        self.remove(Commit.name(number))
 
     def read_commit(self, number: int) -> Commit | None:
         """Commit record of one partition, or None."""
-        record = self.read_record_if_there(commit_name(number))
-        return None if record is None else commit_of(record)
+        return self.find(Commit, Commit.name(number))
 
     def committed(self) -> dict[int, Commit]:
         """Commits of all committed partitions by number, ascending.
@@ -318,78 +292,104 @@ class RunFolder(Folder):
             Where a commit record is damaged, is not of the run's plan, or its data file is missing
             or of another size.
         """
-        found = self.examine()
-        if found.damaged:
-            number, reason = next(iter(found.damaged.items()))
-            more = f" ({len(found.damaged)} partitions are damaged)" if len(found.damaged) > 1 else ""
+        sound, damaged = self.examine_commits()
+        if damaged:
+            number, reason = next(iter(damaged.items()))
+            more = f" ({len(damaged)} partitions are damaged)" if len(damaged) > 1 else ""
             raise DamageError(f"partition {number}{more}: {reason}")
-        return found.sound
+        return sound
 
-    def examine(self, check: bool = False, only: Collection[int] | None = None) -> Examined:
-        """Compare all commit records with the plan and with the data files.
+    def examine_commits(
+        self, check: bool = False, only: Collection[int] | None = None
+    ) -> tuple[dict[int, Commit], dict[int, str]]:
+        """Compare all commit records with the plan and with the data files, as `examine`."""
+        return self.examine(Commit, "commits", "bicliques", check, only)
+
+    def examine(
+        self, kind: type[P], under: str, data: str, check: bool = False, only: Collection[int] | None = None
+    ) -> tuple[dict[int, P], dict[int, str]]:
+        """Compare what was found in partitions with the plan and with the data files.
 
         Parameters
         ----------
+        kind, under, data
+            The kind of its records, and the folders of these and of their files.
         check
             Whether to read the data files and compare their checksums, too; otherwise their sizes
             only.
         only
             Partitions whose files are read; None: those of all.
+
+        Returns
+        -------
+        dict, dict
+            The sound records by partition, ascending, and why others cannot be used.
         """
-        names = [name for name in self.files("commits") if COMMIT.fullmatch(name)]
-        if not names:
-            return Examined({}, {})
-        records = self.read_records(names)
-        plan = self.read_record("plan.json")
-        sizes = self.files("bicliques")  # after the records: a data file is there before its commit
-        sound: dict[int, Commit] = {}
+        numbers = self.numbers_of(kind, under)
+        if not numbers:
+            return {}, {}
+        records = self.read_each(kind, numbers.values())
+        plan = self.read(PlanRecord)
+        sizes = self.files(data)  # after the records: a data file is there before its commit
+        sound: dict[int, P] = {}
         damaged: dict[int, str] = {}
-        numbers = [int(name.removeprefix("commits/partition-").removesuffix(".json")) for name in names]
         checked = [check and (only is None or number in only) for number in numbers]
         with ThreadPoolExecutor(READERS, "check") as pool:
-            reasons = list(pool.map(lambda n, c: self._why_unusable(records[n], plan, sizes, c), names, checked))
-        for name, number, reason, compare in zip(names, numbers, reasons, checked, strict=True):
+            reasons = list(
+                pool.map(lambda n, c: self.why_unusable(n, records[n], plan, sizes, c), numbers.values(), checked)
+            )
+        for (number, name), reason, compare in zip(numbers.items(), reasons, checked, strict=True):
             record = records[name]
             if reason is not None:  # another process may have replaced it meanwhile, or taken it away
                 if not self.has(name):
                     continue
-                record = self.read_records([name])[name]
-                reason = self._why_unusable(record, plan, self.files("bicliques"), compare)
+                record = self.read_each(kind, [name])[name]
+                reason = self.why_unusable(name, record, plan, self.files(data), compare)
             if reason is None and not isinstance(record, DamageError):
-                sound[int(record["partition"])] = commit_of(record)
+                sound[number] = record
             else:
                 damaged[number] = str(reason)
-        return Examined(dict(sorted(sound.items())), dict(sorted(damaged.items())))
+        return sound, damaged
 
-    def _why_unusable(
-        self, record: dict[str, Any] | DamageError, plan: dict[str, Any], sizes: dict[str, int], check: bool
+    def numbers_of(self, kind: type[Record], under: str) -> dict[int, str]:
+        """Partitions that have a record of a kind in a folder, ascending, with its name."""
+        found = {name: kind.pattern.fullmatch(name) for name in self.files(under)}
+        return dict(sorted((int(match[match.lastindex or 0]), name) for name, match in found.items() if match))
+
+    def why_unusable(
+        self,
+        name: str,
+        record: Commit | PartitionCounts | Subgraph | DamageError,
+        plan: PlanRecord,
+        sizes: dict[str, int],
+        check: bool,
     ) -> str | None:
+        """Say why what was found in a partition cannot be used, by the plan and the files."""
         if isinstance(record, DamageError):
             return str(record)
-        commit = commit_of(record)
-        where = self.path_of(commit.file)
-        if commit.plan != plan["digest"] or commit.partition >= plan["partitions"]:
-            return f"{self.path_of(commit_name(commit.partition))}: it was committed for another plan; {MEND}"
-        if commit.file not in sizes:
-            return f"{where}: the file is missing; {MEND}"
-        if sizes[commit.file] != commit.bytes:
-            return f"{where}: {sizes[commit.file]} bytes, its commit record says {commit.bytes}; {MEND}"
-        if check:
-            try:
-                self.check(commit.stored)
-            except DamageError as error:
-                return str(error)
+        if record.plan != plan.digest or record.partition >= plan.partitions:
+            return f"{self.path_of(name)}: it was committed for another plan; {MEND}"
+        for file in record.stored:
+            where = self.path_of(file.name)
+            if file.name not in sizes:
+                return f"{where}: the file is missing; {MEND}"
+            if sizes[file.name] != file.bytes:
+                return f"{where}: {sizes[file.name]} bytes, its {record.kind} record says {file.bytes}; {MEND}"
+            if check:
+                try:
+                    self.check(file)
+                except DamageError as error:
+                    return str(error)
         return None
 
     def record_failure(self, number: int, error: str) -> None:
         """Record why the last attempt at a partition failed."""
-        self.write_record(failure_name(number), {"partition": number, "error": error})
+        self.write(Failure.name(number), Failure(partition=number, error=error))
 
     def failures(self) -> dict[int, str]:
         """Partitions whose last attempt failed, with the reason."""
-        names = [name for name in self.files("failures") if FAILURE.fullmatch(name)]
-        records = [record for record in self.read_records(names).values() if not isinstance(record, DamageError)]
-        return {int(r["partition"]): str(r["error"]) for r in sorted(records, key=lambda r: int(r["partition"]))}
+        records = self.read_each(Failure, self.numbers_of(Failure, "failures").values())
+        return {found.partition: found.error for found in records.values() if not isinstance(found, DamageError)}
 
 
 @dataclass(frozen=True)
@@ -474,7 +474,7 @@ class Store:
                     f"{uri}: no store is here ({STORE_FILE} is missing); name the store of a run (with a scheduler, one"
                     " that all machines of the cluster reach by this name: a shared folder, or an object store)"
                 )
-            root.write_record(STORE_FILE, {"format": FORMAT})
+            root.write(STORE_FILE, StoreRecord(format=FORMAT))
         return store
 
     def check_format(self) -> None:
@@ -485,17 +485,15 @@ class Store:
         StorageError
             With both formats, and what to do.
         """
-        data = self.root.read_bytes(STORE_FILE)
         try:
-            found = json.loads(data or b"")
-        except ValueError:
-            found = None
-        earlier = isinstance(found, dict) and "format" in found and not {PLACE, SEAL} & set(found)
-        if not earlier:
-            found = self.root.record_of(STORE_FILE, data)
-        if found["format"] != FORMAT:
+            found: object = self.root.read(StoreRecord).format
+        except DamageError:
+            found = _earlier_format(self.root.read_bytes(STORE_FILE))
+            if found is None:
+                raise
+        if found != FORMAT:
             raise StorageError(
-                f"{self.root.path_of(STORE_FILE)}: the store has format {found['format']}, this version of bicliq reads and writes format {FORMAT};"
+                f"{self.root.path_of(STORE_FILE)}: the store has format {found}, this version of bicliq reads and writes format {FORMAT};"
                 " name another store and run again, or read this one with the version of bicliq that wrote it"
             )
 
@@ -551,3 +549,12 @@ class Store:
             listed = ", ".join((found or names)[:10]) or "none"
             raise InputError(f"{self.uri}: {start!r} {how_many}; name one of: {listed}")
         return found[0]
+
+
+def _earlier_format(data: bytes | None) -> object:
+    """The format that a record of an earlier version of bicliq says, in another place than now."""
+    try:
+        found = json.loads(data or b"")
+    except ValueError:
+        return None
+    return found.get("format") if isinstance(found, dict) and KIND not in found else None

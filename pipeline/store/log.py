@@ -13,11 +13,9 @@ from collections.abc import Iterable
 
 from bicliq.pipeline.errors import DamageError, InputError
 from bicliq.pipeline.store.layout import STORE_FILE, RunFolder, Store
-from bicliq.pipeline.store.publications import PLACE, last_number, number_name, numbered_latest
+from bicliq.pipeline.store.publications import last_number, number_name, numbered_latest
+from bicliq.pipeline.store.records import Numbered, Pruned, RunRecord, StoredGraph
 from bicliq.pipeline.store.states import latest_published
-
-PRUNED = "pruned.json"
-"""Mark of a run or a graph that is being removed; once its own record is gone, nobody reads it."""
 
 
 class Overtaken(InputError):
@@ -61,7 +59,7 @@ def make_next(folder: RunFolder, follows: str | None = None, stands_on: Iterable
 def take_number(store: Store, number: int, run: str | None) -> bool:
     """Give a number to a run, or to none; False where it is taken."""
     with store.root.claim("log"):
-        return store.root.create_record(f"{PLACE}/{number_name(number)}", {"run": run})
+        return store.root.create(number_name(number), Numbered(run=run))
 
 
 def refuse_many_writers(store: Store, *, one_writer: bool) -> None:
@@ -89,8 +87,8 @@ def refuse_many_writers(store: Store, *, one_writer: bool) -> None:
 
 def _refuse_pruned(store: Store, place: str) -> None:
     """Refuse a run or a graph that is gone or about to go."""
-    record = "run.json" if place.startswith("runs/") else "graph.json"
-    if store.root.has(f"{place}/{PRUNED}") or not store.root.has(f"{place}/{record}"):
+    record = RunRecord.at if place.startswith("runs/") else StoredGraph.at
+    if store.root.has(f"{place}/{Pruned.at}") or not store.root.has(f"{place}/{record}"):
         raise Overtaken(f"{store.root.path_of(place)}: it was pruned meanwhile; give the command again")
 
 
@@ -99,6 +97,6 @@ def _holds(store: Store, latest: str | None, version: str) -> bool:
     if latest is None:
         return False
     try:
-        return bool(store.run(latest).read_record("run.json").get("compacts") == version)
+        return store.run(latest).record().compacts == version
     except DamageError:
         return False

@@ -12,34 +12,24 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import xxhash
 
 from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.events import warn
-from bicliq.pipeline.store.counts import COUNTS_RECORD
 from bicliq.pipeline.store.folder import TEMPORARY, Folder, storage_errors
-from bicliq.pipeline.store.layout import CHECKS_RECORD, RunFolder, Store
+from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.record import Record
+from bicliq.pipeline.store.records import Begun, Checks, Counts, Manifest, Numbered, Published, RunRecord
 
 PLACE = "publications"
 """Folder of a store."""
 
-BEGUN = "begun.json"
-"""The mark."""
-
-NUMBER = re.compile(r"number-(\d{8,})\.json")
-"""Entries of the numbered log (`pipeline.store.log`)."""
-
 NAME = re.compile(
-    r"(?P<created>[\dT:.+-]+)_(?P<asks>bicliques|counts)_(?P<source>[0-9a-f]{16}|none)_(?P<run>[\w-]+)\.json"
+    rf"{PLACE}/(?P<created>[\dT:.+-]+)_(?P<asks>bicliques|counts)_(?P<source>[0-9a-f]{{16}}|none)_(?P<run>[\w-]+)\.json"
 )
-
-
-PUBLISHED = re.compile(rf"runs/(?P<run>[^/]+)/(?:manifest\.json|run\.json|{re.escape(COUNTS_RECORD)})")
-"""Records that say when a run was published."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +55,8 @@ class Publication:
 
     @property
     def name(self) -> str:
-        """Name of its record in the folder of all of them."""
-        return f"{self.created}_{self.asks}_{self.source}_{self.run}.json"
+        """Name of its record in the store."""
+        return Published.name(f"{self.created}_{self.asks}_{self.source}_{self.run}")
 
 
 def source_hash(uri: str | None) -> str:
@@ -95,15 +85,10 @@ def publications(store: Store, part: str = "") -> Iterator[Publication] | None:
     One listing of names, and no record is read.
     """
     names = _names(store)
-    if BEGUN not in names:
+    if Begun.at not in names:
         return None
     matching = sorted((name for name in names if part in name), reverse=True)  # by their moments
     return (Publication(**found.groupdict()) for found in map(NAME.fullmatch, matching) if found)
-
-
-def number_name(number: int) -> str:
-    """Return the name of an entry of the numbered log."""
-    return f"number-{number:08d}.json"
 
 
 def last_number(store: Store) -> int:
@@ -116,11 +101,10 @@ def numbered_latest(store: Store) -> str | None:
 
     Reads one listing, and mostly one entry and one manifest.
     """
-    log = _log(store)
     for number in sorted(_numbers(_names(store)), reverse=True):
-        record = log.read_record_if_there(number_name(number))
-        if record is not None and record["run"] and published_at(store.run(str(record["run"]))) is not None:
-            return str(record["run"])
+        record = store.root.find(Numbered, number_name(number))
+        if record is not None and record.run and published_at(store.run(record.run)) is not None:
+            return record.run
     return None
 
 
@@ -139,13 +123,13 @@ def announce(folder: RunFolder, created: str, asks: str = "bicliques") -> None:
     new = Publication(created, folder.run, asks, source_hash(_source_of(folder)))
     known = publications_to_add_to(folder.store, folder.run)
     earlier = [one for one in known if (one.run, one.asks) == (new.run, new.asks) and one != new]
-    log = _log(folder.store)
-    log.write_record(new.name, {"run": folder.run})
+    root = folder.store.root
+    root.write(new.name, Published(run=folder.run))
     if earlier:
         stands = published_at(folder, asks)
-        log.remove(*(one.name for one in earlier if one.created != stands))
-    if any(map(TEMPORARY.fullmatch, _names(folder.store))):
-        log.sweep()
+        root.remove(*(one.name for one in earlier if one.created != stands))
+    if any(TEMPORARY.fullmatch(name.rsplit("/", 1)[-1]) for name in _names(folder.store)):
+        _log(folder.store).sweep()
 
 
 def publications_to_add_to(store: Store, part: str = "") -> Iterator[Publication]:
@@ -162,7 +146,7 @@ def complete_publications(store: Store) -> int:
 
     Returns how many were written. Reads the records of all runs.
     """
-    names, log, written = _names(store), _log(store), 0
+    names, written = _names(store), 0
     for run in store.runs():
         try:
             missing = [one for one in _publications_of(store.run(run)) if one.name not in names]
@@ -170,26 +154,27 @@ def complete_publications(store: Store) -> int:
             warn("run is not written down as published", run=run, reason=error)
             continue
         for one in missing:
-            log.write_record(one.name, {"run": run})
+            store.root.write(one.name, Published(run=run))
             written += 1
-    log.write_record(BEGUN, {"begun": True})
+    store.root.write(Begun.at, Begun())
     return written
 
 
 def forget(store: Store, run: str) -> None:
     """Remove what was written down of a run that is removed."""
-    _log(store).remove(*(one.name for one in publications(store, run) or () if one.run == run))
+    store.root.remove(*(one.name for one in publications(store, run) or () if one.run == run))
 
 
 def published_at(folder: RunFolder, asks: str = "bicliques") -> str | None:
     """Return when a run, or its counts, were published by their record; None: they are not."""
     if asks == "counts":
-        return str(folder.read_record(COUNTS_RECORD)["created"]) if folder.has(COUNTS_RECORD) else None
+        counts = folder.find(Counts)
+        return None if counts is None else counts.created
     manifest = folder.manifest()
-    return None if manifest is None else str(manifest["created"])
+    return None if manifest is None else manifest.created
 
 
-def unwritten(records: dict[str, dict[str, Any]], paths: set[str]) -> list[str]:
+def unwritten(records: Mapping[str, Record], paths: set[str]) -> list[str]:
     """Say which publications of a store are not written down.
 
     Parameters
@@ -199,27 +184,35 @@ def unwritten(records: dict[str, dict[str, Any]], paths: set[str]) -> list[str]:
     paths
         Paths of all of its records.
     """
-    there = {path.removeprefix(f"{PLACE}/") for path in paths if path.startswith(f"{PLACE}/")}
+    there = {path for path in paths if path.startswith(f"{PLACE}/")}
     if not there:
-        return []  # of an earlier version of bicliq
+        return []  # nothing was published
     known = {(found["created"], found["asks"], found["run"]) for found in map(NAME.fullmatch, there) if found}
-    problems = [] if BEGUN in there else [f"{PLACE}/{BEGUN}: it is missing, and other publications are there"]
-    for path, record in records.items():
-        found = PUBLISHED.fullmatch(path)
-        if found is None:
-            continue
-        run, manifest = found["run"], record.get("manifest") if path.endswith("/run.json") else record
-        asks = "counts" if path.endswith(COUNTS_RECORD) else "bicliques"
-        if manifest is not None and (manifest["created"], asks, run) not in known:
-            checks = f"runs/{run}/{CHECKS_RECORD}"
-            unreadable = checks in paths and checks not in records
-            source = "*" if unreadable else source_hash(records.get(checks, {}).get("source"))
-            name = Publication(manifest["created"], run, asks, source).name
-            problems.append(f"{PLACE}/{name}: it is missing, but {run} was published then")
+    problems = [] if Begun.at in there else [f"{Begun.at}: it is missing, and other publications are there"]
+    for run, asks, created in _moments(records):
+        if (created, asks, run) not in known:
+            path = f"runs/{run}/{Checks.at}"
+            checks = records.get(path)
+            source = checks.source if isinstance(checks, Checks) else None
+            unreadable = path in paths and path not in records
+            name = Publication(created, run, asks, "*" if unreadable else source_hash(source)).name
+            problems.append(f"{name}: it is missing, but {run} was published then")
     return [*problems, *_unnumbered(records, paths)]
 
 
-def next_to_number(records: dict[str, dict[str, Any]]) -> tuple[int, str] | None:
+def _moments(records: Mapping[str, Record]) -> Iterator[tuple[str, str, str]]:
+    """Run, what it asks and when it was published, by the records that say so."""
+    for path, record in records.items():
+        run = path.split("/")[1] if path.startswith("runs/") else ""
+        if isinstance(record, Counts):
+            yield run, "counts", record.created
+        elif isinstance(record, Manifest):
+            yield run, "bicliques", record.created
+        elif isinstance(record, RunRecord) and record.layered is not None:
+            yield run, "bicliques", record.layered.manifest.created
+
+
+def next_to_number(records: Mapping[str, Record]) -> tuple[int, str] | None:
     """Return the number that is missing at the end of the log, and the run that it is of.
 
     Parameters
@@ -233,49 +226,47 @@ def next_to_number(records: dict[str, dict[str, Any]]) -> tuple[int, str] | None
     be the latest: its process was killed, or its number is gone. One that goes on from another run
     was overtaken.
     """
-    entries = {int(found[1]): records[path] for path in records if (found := NUMBER.fullmatch(path.rsplit("/", 1)[-1]))}
-    moments, asked = {}, {}
-    for path, record in records.items():
-        found = PUBLISHED.fullmatch(path)
-        if found is None or path.endswith(COUNTS_RECORD):
-            continue
-        if path.endswith("/run.json"):
-            asked[found["run"]] = record
-        manifest = record.get("manifest") if path.endswith("/run.json") else record
-        if manifest is not None:
-            moments[found["run"]] = str(manifest["created"])
-    numbered = [str(entries[number]["run"]) for number in sorted(entries) if entries[number]["run"] in moments]
-    moments = {run: moment for run, moment in moments.items() if run in asked}
+    entries = [record for _, record in sorted(records.items()) if isinstance(record, Numbered)]
+    asked = {record.run: record for record in records.values() if isinstance(record, RunRecord)}
+    published = {run: created for run, asks, created in _moments(records) if asks == "bicliques"}
+    moments = {run: moment for run, moment in published.items() if run in asked}
     if not entries or not moments:
         return None
-    last = max(moments, key=lambda run: (moments[run], str(asked[run]["created"])))
+    numbered = [entry.run for entry in entries if entry.run in published]
+    last = max(moments, key=lambda run: (moments[run], asked[run].created))
     latest = numbered[-1] if numbered else None
-    if latest is not None and (last == latest or moments[last] <= moments[latest]):
+    if latest is not None and (last == latest or moments[last] <= published[latest]):
         return None
-    goes_on = {latest, asked.get(latest or "", {}).get("compacts")}
-    if last in numbered or asked[last].get("parent") in (None, *goes_on) or asked[last].get("beside"):
-        return max(entries) + 1, last
+    before = asked.get(latest or "")
+    goes_on = {None, latest, before and before.compacts}
+    if last in numbered or asked[last].parent in goes_on or asked[last].beside:
+        return max(_numbers(set(records))) + 1, last
     return None
 
 
-def _unnumbered(records: dict[str, dict[str, Any]], paths: set[str]) -> list[str]:
+def _unnumbered(records: Mapping[str, Record], paths: set[str]) -> list[str]:
     """Say which entries of the numbered log are missing."""
-    there = {int(found[1]) for path in paths if (found := NUMBER.fullmatch(path.removeprefix(f"{PLACE}/")))}
+    there = set(_numbers(paths))
     problems = [
-        f"{PLACE}/{number_name(number)}: it is missing, and later ones are there"
+        f"{number_name(number)}: it is missing, and later ones are there"
         for number in sorted(set(range(1, max(there, default=0))) - there)
     ]
     missing = next_to_number(records)
     if missing is not None and max(there) < missing[0]:
         number, run = missing
         problems.append(
-            f"{PLACE}/{number_name(number)}: it is missing, and was to say that {run} is the latest; give its command again, or bicliq verify --repair writes it"
+            f"{number_name(number)}: it is missing, and was to say that {run} is the latest; give its command again, or bicliq verify --repair writes it"
         )
     return problems
 
 
+def number_name(number: int) -> str:
+    """Return the name of an entry of the numbered log."""
+    return Numbered.name(f"{number:08d}")
+
+
 def _numbers(names: set[str]) -> list[int]:
-    return [int(found[1]) for found in map(NUMBER.fullmatch, names) if found]
+    return [int(found[1]) for found in map(Numbered.pattern.fullmatch, names) if found]
 
 
 def _publications_of(folder: RunFolder) -> Iterator[Publication]:
@@ -286,7 +277,8 @@ def _publications_of(folder: RunFolder) -> Iterator[Publication]:
 
 
 def _source_of(folder: RunFolder) -> str | None:
-    return str(folder.read_record(CHECKS_RECORD)["source"]) if folder.has(CHECKS_RECORD) else None
+    checks = folder.find(Checks)
+    return None if checks is None else checks.source
 
 
 def _log(store: Store) -> Folder:
@@ -300,4 +292,4 @@ def _names(store: Store) -> set[str]:
             found = os.listdir(folder.path) if folder.is_local else store.fs.ls(folder.path, detail=False)
         except FileNotFoundError:
             return set()
-    return {str(path).rsplit("/", 1)[-1] for path in found}
+    return {f"{PLACE}/{str(path).rsplit('/', 1)[-1]}" for path in found}

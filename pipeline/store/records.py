@@ -1,120 +1,597 @@
-"""Sealed records: JSON that says where it belongs, names files, and ends with its checksum.
+"""Records of a store as entries with types, one class a kind.
 
-Every file of a store is a record, or is named by one. The first entry of a record is its path in
-the store, so that a copy of it elsewhere is noticed; the last one is the xxh3-128 of all bytes
-before it, so that no byte of it can change unnoticed. Entry ``stored`` holds the files that it
-names.
+A record is a file that names other files, with their sizes and checksums, and says what they are
+(`pipeline.store.record`). Each kind has its name in the folder of its graph, run or clique.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
 
-import xxhash
+from pydantic import Field
 
-PLACE, STORED, SEAL = "record", "stored", "seal"
-"""Entries that all records have, besides their own: see above."""
+from bicliq.pipeline.errors import DamageError
+from bicliq.pipeline.settings import PlanSettings, PublishSettings, SearchSettings
+from bicliq.pipeline.store.record import Count, Digest, Entry, Name, Record, StoredFile, Vertices
 
-NUMBERS = {
-    **dict.fromkeys(("n_left", "n_right"), 1 << 31),
-    **dict.fromkeys(("n_edges", "bicliques", "partitions", "partition", "rows", "n_roots"), (1 << 63) - 1),
-}
-"""Entries that are numbers of something, and the largest that each can be."""
+FORMAT = 5
+"""Version of the records and of the layout; a store of another version is refused."""
 
-SEAL_BEGINS = f',\n  "{SEAL}": "'.encode()
+Side = Literal["left", "right"]
+Asks = Literal["bicliques", "counts"]
+"""What the partitions of a run are for."""
 
 
-@dataclass(frozen=True)
-class StoredFile:
-    """A file as a record names it.
+@dataclass(frozen=True, kw_only=True)
+class StoreRecord(Record, kind="store", at="bicliq-store.json"):
+    """That here is a store, and of which format."""
+
+    format: int
+
+
+# ---- graphs --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredGraph(Record, kind="graph", at="graph.json", files=r"(edges|changed|left_ids|right_ids|rows)\.parquet"):
+    """A graph: whole, or told by what differs from another one (`pipeline.store.edges`).
 
     Parameters
     ----------
-    name
-        Its name in the folder of the record (that of the graph, the run or the clique).
-    bytes
-        Its size.
-    checksum
-        xxh3-128 of its bytes, in hex.
+    n_left, n_right, n_edges
+        Its size; isolated vertices count.
+    summary
+        What became of the rows of the table that was read (`pipeline.store.account`), its
+        policies, its columns, and the ``source``: uri, format, bytes and files.
+    seconds
+        Duration of each stage.
+    base
+        The graph that this one differs from; None: this one is whole.
     """
 
-    name: str
-    bytes: int
-    checksum: str
+    n_left: Vertices
+    n_right: Vertices
+    n_edges: Count
+    summary: dict[str, Any]
+    seconds: dict[str, float]
+    base: Name | None = None
+
+    @property
+    def made_of(self) -> tuple[str | None, ...]:
+        """The graph that this one differs from."""
+        return (self.base,)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Vertices of the left and of the right side."""
+        return self.n_left, self.n_right
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """The table that was read: uri, format, bytes, files."""
+        return dict(self.summary.get("source", {}))
 
 
-def sealed(place: str, content: Mapping[str, Any], files: Iterable[StoredFile] = ()) -> bytes:
-    """Return the text of a record.
+@dataclass(frozen=True, kw_only=True)
+class Profile(Record, kind="profile", at="profile.json", files=r"profile\.parquet"):
+    """Figures of a graph; the same for every order of its edges.
 
     Parameters
     ----------
-    place
-        Its path in the store.
-    content
-        Its entries; JSON values, everything else becomes text.
+    n_left, n_right, n_edges, max_left_degree, max_right_degree
+        Sizes, in which isolated vertices count, and largest degrees.
+    left_degree_histogram, right_degree_histogram
+        Pairs (degree, number of vertices), ascending.
+    left_wedges, right_wedges
+        Paths of two edges that start on that side, ends that return to their start included: the
+        work of building the neighbourhoods of all roots, were that side the enumerated one.
+    components, largest_component
+        Connected components with at least one edge, and edges in the largest one.
+    seconds
+        Duration of the profile.
+    """
+
+    n_left: Vertices
+    n_right: Vertices
+    n_edges: Count
+    max_left_degree: int
+    max_right_degree: int
+    left_degree_histogram: list[tuple[int, int]]
+    right_degree_histogram: list[tuple[int, int]]
+    left_wedges: int
+    right_wedges: int
+    components: int
+    largest_component: int
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoHop(Record, kind="two hop", at="two_hop.json", files=r"two_hop\.parquet"):
+    """How many others of its side a vertex shares a neighbour with: pairs, largest and mean."""
+
+    left: dict[str, float]
+    right: dict[str, float]
+
+
+# ---- runs ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest(Record, kind="manifest", at="manifest.json"):
+    """What a published run holds; written last. That of a version is in its run.json.
+
+    Parameters
+    ----------
+    run, graph, side
+        The run, its graph, and the side that was enumerated.
+    n_left, n_right, n_edges
+        Size of the ingested graph.
+    bicliques, digest
+        Bicliques in the data files, and their set digest.
+    complete, limit
+        False where a limit ended the search before its end, or partitions failed; and the number of
+        bicliques at which that was, or None.
+    partitions, bytes
+        Data files and their size together.
+    backend, threads
+        What the partitions ran on: one backend ("cpu-avx2", "cuda"), or several with numbers of
+        partitions (`ran_on`); and the most threads (on a GPU warps) that searched one.
+    largest
+        The biclique with most edges: n_left, n_right, n_edges, partition; None where there is none.
+    left_histogram, right_histogram
+        Pairs (number of left, right vertices, number of bicliques), ascending.
+    seconds
+        Duration of each stage; ``search`` is summed over partitions.
+    created
+        When it was published (ISO, UTC).
     files
-        The files that it names.
-
-    Examples
-    --------
-    >>> unsealed("runs/r/run.json", sealed("runs/r/run.json", {"x": 1}))
-    {'x': 1, 'stored': {}}
+        One record a partition: path, rows, bytes, checksum, digest.
+    checks
+        One record a check of the input (`pipeline.stages.checks.Check`); empty where the run was
+        made of a graph of the store.
+    machine
+        The machine that published it (`pipeline.placement.machine.machine_facts`).
+    limited_by, failed
+        The limit that cut it off ("max_bicliques", "max_bytes", "time_limit" or "memory_limit"), or
+        None; and why partitions failed, by number.
     """
-    stored = {file.name: {"bytes": file.bytes, "checksum": file.checksum} for file in files}
-    entries = {PLACE: place, **content, STORED: stored}.items()
-    lines = (f"  {json.dumps(name)}: {json.dumps(value, default=str)}" for name, value in entries)
-    body = ("{\n" + ",\n".join(lines)).encode()  # a line an entry: `indent` takes ten times as long
-    return body + SEAL_BEGINS + _ending(body)
+
+    run: Name
+    graph: Name
+    side: Side
+    n_left: Vertices
+    n_right: Vertices
+    n_edges: Count
+    bicliques: Count
+    digest: Digest
+    complete: bool
+    limit: int | None
+    partitions: Count
+    bytes: Count
+    backend: str
+    threads: int
+    largest: dict[str, int] | None
+    left_histogram: list[tuple[int, int]]
+    right_histogram: list[tuple[int, int]]
+    seconds: dict[str, float]
+    created: str
+    files: list[dict[str, Any]] = field(repr=False)
+    checks: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    machine: dict[str, str] = field(default_factory=dict, repr=False)
+    limited_by: str | None = None
+    failed: dict[str, str] = field(default_factory=dict)
 
 
-def unsealed(place: str, data: bytes) -> dict[str, Any]:
-    """Return the content of a record, with ``stored``.
+@dataclass(frozen=True, kw_only=True)
+class TakenFile(Entry):
+    """Which version took a file, and when; and whether it was taken away, or changed nothing."""
 
-    Raises
-    ------
-    ValueError
-        Where a byte of it changed, or it belongs to another place; its text says which.
+    version: Name
+    deleted: bool
+    at: str
+    modified: str
+    changed: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Updated(Entry):
+    """How a version was made of its parent (`pipeline.versions.update_record.UpdateRecord`).
+
+    What appeared and vanished is None where the graph was searched whole.
     """
-    body, _, ending = data.rpartition(SEAL_BEGINS)
-    if ending != _ending(body):
-        raise ValueError("it is damaged: its seal does not fit its text")
-    record: dict[str, Any] = json.loads(data)
-    del record[SEAL]
-    found = record.pop(PLACE)
-    if found != place:
-        raise ValueError(f"it is the record {found}, copied or moved here")
-    if any(not _stays_inside(name) for name in _names_in(record)):
-        raise ValueError("it is damaged: it names what lies outside of its folder")
-    manifest = record.get("manifest")
-    for entries in (record, manifest if isinstance(manifest, dict) else {}):
-        for name in NUMBERS.keys() & entries.keys():
-            if type(entries[name]) is not int or not 0 <= entries[name] <= NUMBERS[name]:
-                raise ValueError(f"it is damaged: {name} is {entries[name]!r}")
-    own = place.split("/")[1:2]
-    if own and own[0] in (record.get("base"), record.get("parent"), record.get("compacts")):
-        raise ValueError("it is damaged: it says that it is made of itself")
-    return record
+
+    how: str
+    reason: str
+    deleted: bool
+    files: list[dict[str, Any]]
+    rows_read: int
+    edges: int
+    unchanged: int
+    checks: list[dict[str, Any]]
+    gone: int
+    dropped_by_window: int
+    left_window: int
+    appeared: int | None = None
+    vanished: int | None = None
+    seconds: dict[str, float] | None = None
+    workers: int = 0
+    placement: dict[str, str] = field(default_factory=dict)
 
 
-def named_files(record: Mapping[str, Any]) -> dict[str, StoredFile]:
-    """Return the files that a record names, by name."""
-    return {name: StoredFile(name, **entry) for name, entry in record[STORED].items()}
+@dataclass(frozen=True, kw_only=True)
+class LayerRows(Entry):
+    """What a version says of one of its files of bicliques: those that appeared, or vanished.
+
+    Parameters
+    ----------
+    rows, digest
+        Their number, and their set digest.
+    sizes
+        How many there are of each size, and the largest (`pipeline.store.sizes`).
+    partitions
+        Partition of the base, ascending, and rows of each row group; empty where the rows are not
+        sorted by it.
+    columns
+        Whether the file holds both sides, or the smaller ones alone.
+    """
+
+    rows: Count
+    digest: Digest
+    sizes: dict[str, Any]
+    partitions: list[tuple[int, int]]
+    columns: Literal["both", "smaller"]
 
 
-def _names_in(record: Mapping[str, Any]) -> list[str]:
-    """Names in a record that become paths: of files, of a graph, and of other runs."""
-    others = [record[name] for name in ("graph", "run", "base", "parent") if isinstance(record.get(name), str)]
-    layers = record.get("layers", [])
-    return [*record[STORED], *(name.replace("/", "\0") for name in [*others, *layers])]
+@dataclass(frozen=True, kw_only=True)
+class Version(Entry):
+    """What makes a run a version that stands on others (`pipeline.store.versions`).
+
+    Parameters
+    ----------
+    base, layers
+        The run whose data files it has, and the versions whose changes since then make it, its own
+        as the last.
+    appeared, vanished, manifest
+        What its own two files hold; and what it holds altogether.
+    """
+
+    base: Name
+    layers: Annotated[list[Name], Field(min_length=1)]
+    appeared: LayerRows
+    vanished: LayerRows
+    manifest: Manifest
 
 
-def _stays_inside(name: str) -> bool:
-    parts = name.split("/")
-    return not {"", ".", ".."} & set(parts) and not {"\0", "\\"} & set(name)
+@dataclass(frozen=True, kw_only=True)
+class Held(Entry):
+    """Bicliques, digest and moment of the version that a run holds, which was written whole."""
+
+    bicliques: Count
+    digest: Digest
+    created: str
 
 
-def _ending(body: bytes) -> bytes:
-    return f'{xxhash.xxh3_128_hexdigest(body)}"\n}}\n'.encode()
+@dataclass(frozen=True, kw_only=True)
+class RunRecord(
+    Record,
+    kind="run",
+    at="run.json",
+    files=r"changes/(appeared|vanished|edges|portion-\d{5,})(?P<attempt>-\w+)?\.(parquet|arrow)",
+):
+    """What is asked of a run; of a version also what it holds.
+
+    Parameters
+    ----------
+    run, graph
+        Its name, and that of the graph.
+    asks
+        Whether its partitions are searched for bicliques or counted.
+    search, plan, publish
+        Settings that change the result or its layout; those of a call have their defaults.
+    created
+        When it was planned (ISO, UTC).
+    parent
+        The run that an update made it of.
+    beside
+        Whether another run than the parent was the latest then, and may be.
+    table, reading
+        The table of the first run, which all versions of it are of, and how it was read.
+    taken
+        Files that it and those before it took, by their keys; None where that is not known.
+    holds_taken_alone
+        Whether all of its edges are from these files.
+    update
+        How it was made of its parent.
+    compacts, holds, search_seconds
+        The version that it was written whole from; what that held; and the seconds of one thread
+        that a search took.
+    layered
+        What it holds, where it is a version that stands on others.
+    """
+
+    run: Name
+    graph: Name
+    asks: Asks
+    search: SearchSettings
+    plan: PlanSettings
+    publish: PublishSettings
+    created: str
+    parent: Name | None = None
+    beside: bool = False
+    table: str | None = None
+    reading: dict[str, Any] = field(default_factory=dict)
+    taken: dict[str, TakenFile] | None = None
+    holds_taken_alone: bool = False
+    update: Updated | None = None
+    compacts: Name | None = None
+    holds: Held | None = None
+    search_seconds: float | None = None
+    layered: Version | None = None
+
+    @property
+    def made_of(self) -> tuple[str | None, ...]:
+        """Runs that it was made of."""
+        return self.parent, self.compacts, None if self.layered is None else self.layered.base
+
+    @property
+    def version(self) -> Version:
+        """What it holds as a version; raises DamageError where it is none."""
+        if self.layered is None:
+            raise DamageError(f"runs/{self.run}: it is no version of another run, and one stands on it as if it were")
+        return self.layered
+
+    @property
+    def base(self) -> str:
+        """The run whose data files it has: its own, or its base."""
+        return self.run if self.layered is None else self.layered.base
+
+    @property
+    def layers(self) -> list[str]:
+        """The versions whose changes since the base make it; none of a run of its own."""
+        return [] if self.layered is None else self.layered.layers
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced)(?P<attempt>-\w+)?\.parquet"):
+    """What was planned.
+
+    Parameters
+    ----------
+    run, graph
+        Name of the run, which follows from the graph and the settings (planned again, it is
+        resumed), and the graph it searches.
+    side, n_roots
+        The enumerated side, and its vertices: the roots.
+    n_left, n_right, n_edges
+        Size of the searched graph, after reduction; without isolated vertices.
+    partitions
+        Number of partitions.
+    est_bytes, est_cost
+        Estimated memory of the largest partition while it is searched; and estimated work: paths of
+        two edges from all roots.
+    digest
+        xxh3-64 of side, roots and their partitions, 16 hex digits: what belongs to this plan names
+        it.
+    seconds
+        Duration: ``reduce`` and ``plan``.
+    expected
+        What the search will find and cost, as a record of `pipeline.stages.expected.Expected`, and
+        ``would_do``: thresholds that leave few bicliques. None of a count.
+    """
+
+    run: Name
+    graph: Name
+    side: Side
+    n_left: Vertices
+    n_right: Vertices
+    n_edges: Count
+    n_roots: Count
+    partitions: Count
+    est_bytes: int
+    est_cost: int
+    digest: str
+    seconds: dict[str, float]
+    expected: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checks(Record, kind="checks", at="checks.json"):
+    """How the input of a run compares with earlier ones (`pipeline.stages.checks`).
+
+    Parameters
+    ----------
+    run, source, rows, graph
+        The run, the table, its rows, and the graph that was made of it.
+    created
+        When it was checked (ISO, UTC).
+    last
+        The run of the same table that it was compared with, or None.
+    checks
+        One entry a check, as `pipeline.stages.checks.Check`.
+    """
+
+    run: Name
+    source: str
+    rows: Count
+    graph: Name
+    created: str
+    last: Name | None
+    checks: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subgraph(Record, kind="subgraph", at="partitions/part-{:05d}.json", files=r"partitions/part-(\d{5,})\.arrow"):
+    """A partition, whose subgraph was cut for the plan of this digest."""
+
+    partition: Count
+    plan: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commit(
+    Record,
+    kind="commit",
+    at="commits/partition-{:05d}.json",
+    files=r"bicliques/partition=(\d{5,})/part(?P<attempt>-\w+)\.parquet",
+):
+    """That a partition is searched; its data file is what it names.
+
+    Parameters
+    ----------
+    partition
+        Number of the partition.
+    rows, digest
+        Bicliques in the data file, and their set digest.
+    seconds
+        Duration of the search, the writing included.
+    complete
+        False where a limit ended the search before its end.
+    sizes
+        How many bicliques there are of each size, and the largest (`pipeline.store.sizes`), so that
+        nobody reads the file for it.
+    plan
+        Digest of the plan that the partition is of.
+    backend, threads
+        What it ran on: "cpu" with the instruction set of its lanes, as "cpu-avx2", or "cuda"; and
+        threads, or warps.
+    """
+
+    stored: Annotated[tuple[StoredFile, ...], Field(min_length=1, max_length=1)]
+    partition: Count
+    rows: Count
+    digest: Digest
+    seconds: float
+    complete: bool
+    sizes: dict[str, Any]
+    plan: str
+    backend: str
+    threads: int
+
+    @property
+    def data(self) -> StoredFile:
+        """The data file."""
+        return self.stored[0]
+
+    @property
+    def file(self) -> str:
+        """Name of the data file in the folder of the run."""
+        return self.data.name
+
+    @property
+    def bytes(self) -> int:
+        """Size of the data file."""
+        return self.data.bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure(Record, kind="failure", at="failures/partition-{:05d}.json"):
+    """Why the last attempt at a partition failed."""
+
+    partition: Count
+    error: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionCounts(
+    Record,
+    kind="partition counts",
+    at="counts/{}/partition-{:05d}.json",
+    files=r"counts/([^/]+)/(?:left|right)-(\d{5,})(?P<attempt>-\w+)\.parquet",
+):
+    """What was counted in a partition for one question; it names files of counts of vertices.
+
+    Parameters
+    ----------
+    partition, plan
+        Its number, and the digest of its plan.
+    counts
+        Those that are not 0: p, q, and the count as text.
+    """
+
+    partition: Count
+    plan: str
+    counts: list[tuple[int, int, str]]
+    method: str
+    backend: str
+    threads: int
+    seconds: float
+    kernel_seconds: dict[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counts(Record, kind="counts", at="counts.json", files=r"(vertex_)?counts\.parquet"):
+    """The tables of all questions that are counted to their end.
+
+    Parameters
+    ----------
+    keys
+        The questions, and by which method each was counted.
+    checked
+        Whether the input of the run was checked: then its checks.json must be there.
+    created
+        When the tables were published (ISO, UTC).
+    """
+
+    keys: dict[str, str]
+    checked: bool
+    created: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pruned(Record, kind="pruned", at="pruned.json"):
+    """That a run or a graph is being removed; once its own record is gone, nobody reads it."""
+
+    pruned: str
+
+
+# ---- the rest of a store -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published(Record, kind="published", at="publications/{}.json"):
+    """That a run was published, when and of which table: its name says it."""
+
+    run: Name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Begun(Record, kind="begun", at="publications/begun.json"):
+    """That all publications of a store are written down."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbered(Record, kind="number", at="publications/number-{}.json"):
+    """An entry of the numbered log: the run that is the latest since; None: it filled a gap."""
+
+    run: Name | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CliqueRecord(Record, kind="clique", at="clique.json", files=r"cliques(?P<attempt>-\w+)\.parquet"):
+    """A maximum clique, or all of them, as far as the search came; the table lists the members.
+
+    What was searched, how good the answer is, and all of it but the members
+    (`pipeline.questions.clique.answer`).
+    """
+
+    source: str
+    size: Count
+    n_cliques: Count
+    proven: bool
+    answer: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetAside(Record, kind="set aside", at="quarantine/{}.json"):
+    """A file that a watch does not take (`pipeline.versions.quarantine`).
+
+    The file as it was then, and why: in words, and which kind of reason.
+    """
+
+    file: str
+    reason: str
+    since: str
+    why: Literal["could not be taken", "rolled back", "rejected"]
+    bytes: Count
+    modified: str

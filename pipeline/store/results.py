@@ -26,12 +26,11 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import warn
 from bicliq.pipeline.extras import needs
 from bicliq.pipeline.store.biclique_reader import BicliqueReader, Int64s
-from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, publish_of, schema_of, table_of_rows
+from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, schema_of, table_of_rows
 from bicliq.pipeline.store.choice import EVERYTHING, Choice, Int32s
-from bicliq.pipeline.store.commits import Commit
 from bicliq.pipeline.store.labels import nearest, place_of, read_labels
 from bicliq.pipeline.store.layout import GraphFolder, RunFolder, Store
-from bicliq.pipeline.store.manifest import Manifest, read_manifest
+from bicliq.pipeline.store.records import Commit, Manifest
 from bicliq.pipeline.store.states import OpenedRun, RunState, latest_run, read_run
 from bicliq.pipeline.store.versions import VANISHED, Part, layers_of
 from bicliq.pipeline.store.worth import By, Surprise, of_sizes
@@ -83,7 +82,7 @@ class Run:
     @property
     def manifest(self) -> Manifest:
         """Manifest of the run; raises StorageError while it is not published."""
-        return read_manifest(self.store, self.run)
+        return self.folder.published()
 
     @property
     def left_ids(self) -> pa.Array:
@@ -105,7 +104,7 @@ class Run:
 
     @property
     def _graph_and_side(self) -> tuple[str, str]:
-        return str(self._opened.asked["graph"]), str((self._opened.plan or {"side": "left"})["side"])
+        return self._opened.asked.graph, "left" if self._opened.plan is None else self._opened.plan.side
 
     @property
     def commits(self) -> dict[int, Commit]:
@@ -125,16 +124,16 @@ class Run:
     @property
     def stores_smaller_sides(self) -> bool:
         """Whether all files hold smaller sides alone; an update may write both."""
-        return publish_of(self._opened.asked).columns == "smaller" and "layers" not in self._opened.asked
+        return self._opened.asked.publish.columns == "smaller" and self._opened.asked.layered is None
 
     @property
     def objectives(self) -> tuple[By, ...]:
         """Objectives by which its bicliques have a value; in a version it is reckoned anew."""
-        return publish_of(self._opened.asked).objectives
+        return self._opened.asked.publish.objectives
 
     def stores(self, by: By) -> bool:
         """Whether all files have the values of an objective, as no update's have."""
-        return by in self.objectives and "layers" not in self._opened.asked
+        return by in self.objectives and self._opened.asked.layered is None
 
     def dataset(self) -> Any:
         """Return the files as an Arrow dataset, with dense ids and the column partition.
@@ -147,7 +146,7 @@ class Run:
         """
         import pyarrow.dataset as ds  # brings pandas, which takes longer than most commands
 
-        stored = SCHEMA if "layers" in self._opened.asked else schema_of(publish_of(self._opened.asked))
+        stored = schema_of(self._opened.asked.publish) if self._opened.asked.layered is None else SCHEMA
         schema = stored.append(pa.field("partition", pa.int32()))
         hive = ds.partitioning(pa.schema([("partition", pa.int32())]), flavor="hive")
         files = {
@@ -242,7 +241,7 @@ class Run:
         """Return how many bicliques a choice takes; without members only sizes are read."""
         manifest = self._opened.manifest
         if choice == EVERYTHING and self.parts:
-            return int(manifest["bicliques"]) if manifest else sum(commit.rows for commit in self.commits.values())
+            return manifest.bicliques if manifest else sum(commit.rows for commit in self.commits.values())
         members, n = self._members(choice), 0
         for sign, file in self._counted(choice):
             n += sign * sum(len(rows) for _, _, rows in choice.rows(file, *members))
@@ -269,7 +268,7 @@ class Run:
                 with part.open() as file:
                     yield 1, file
         for layer in layers_of(self.store, self._opened.asked):
-            if choice.may_take(layer.record["vanished"]["sizes"]):
+            if choice.may_take(layer.changed(VANISHED).sizes):
                 with layer.open(VANISHED, surprise=Surprise(self.graph)) as file:
                     yield -1, file
 
@@ -409,7 +408,7 @@ class _CheckedFiles(pafs.FSSpecHandler):  # type: ignore[misc]
             living = pa.BufferOutputStream()
             pq.write_table(part.read(), living, compression="none")
             return pa.BufferReader(living.getvalue())
-        source = part.folder.open_source(part.commit.stored, check=path not in self._checked)
+        source = part.folder.open_source(part.commit.data, check=path not in self._checked)
         self._checked.add(path)
         return source if isinstance(source, pa.NativeFile) else pa.PythonFile(source, mode="r")
 

@@ -13,6 +13,8 @@ from typing import IO, Any
 
 import xxhash
 
+from bicliq.pipeline.store.record import StoredFile
+
 FLUSHED_BYTES = 2 << 20
 """Bytes after which the disk is told to write, so that there is little left to wait for when the
 file ends."""
@@ -64,6 +66,10 @@ class HashingSink(io.RawIOBase):
     def checksum(self) -> str:
         """xxh3-128 of the bytes so far, in hex."""
         return str(self._hash.hexdigest())
+
+    def file(self, name: str) -> StoredFile:
+        """Return what is written so far, as a record names it."""
+        return StoredFile(name, self.bytes, self.checksum)
 
     def writable(self) -> bool:
         """Say that this file can be written."""

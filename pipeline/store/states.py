@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from bicliq.pipeline.errors import DamageError, InputError
-from bicliq.pipeline.store.commits import Commit
-from bicliq.pipeline.store.counts import COUNTS_RECORD
 from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.publications import numbered_latest, publications, published_at
+from bicliq.pipeline.store.records import Commit, Counts, Manifest, PlanRecord, RunRecord, Version
 from bicliq.pipeline.store.versions import Part, layers_of, parts_of
 
 StateName = Literal["planned", "searching", "searched", "published", "limited", "failed", "count"]
@@ -107,10 +106,10 @@ class OpenedRun:
         How far it is.
     """
 
-    asked: dict[str, Any]
-    plan: dict[str, Any] | None
+    asked: RunRecord
+    plan: PlanRecord | None
     parts: dict[int, Part]
-    manifest: dict[str, Any] | None
+    manifest: Manifest | None
     state: RunState
 
     @property
@@ -132,40 +131,37 @@ def read_run(folder: RunFolder) -> OpenedRun:
     """
     if not folder.exists():
         raise InputError(f"{folder.uri}: there is no such run")
-    asked = folder.read_record("run.json")
-    if "layers" in asked:
-        return _read_version(folder, asked)
-    plan = folder.read_record("plan.json") if folder.has("plan.json") else None
-    manifest = folder.manifest()
+    asked = folder.record()
+    if asked.layered is not None:
+        return _read_version(folder, asked, asked.layered)
+    plan, manifest = folder.find(PlanRecord), folder.find(Manifest)
     commits = folder.committed()
     if manifest is not None:
         compare(folder, manifest, commits)
-    counts = folder.read_record(COUNTS_RECORD) if folder.has(COUNTS_RECORD) else None
-    parts = parts_of(folder, asked, "" if plan is None else str(plan["digest"]), commits, ())
-    return OpenedRun(asked, plan, parts, manifest, state_of(asked, plan, commits, manifest, counts))
+    parts = parts_of(folder, asked, "" if plan is None else plan.digest, commits, ())
+    state = state_of(asked, plan, commits, manifest, folder.find(Counts))
+    return OpenedRun(asked, plan, parts, manifest, state)
 
 
-def _read_version(folder: RunFolder, asked: dict[str, Any]) -> OpenedRun:
+def _read_version(folder: RunFolder, asked: RunRecord, version: Version) -> OpenedRun:
     """Read the records of a version, of its base and of its layers."""
-    base = folder.store.run(str(asked["base"]))
+    base = folder.store.run(version.base)
     if not base.exists():
         raise DamageError(f"{base.uri}: this run is missing, and the version {folder.run} stands on it; {MEND}")
-    if "layers" in base.read_record("run.json"):
+    if base.record().layered is not None:
         raise DamageError(f"{folder.uri}: it stands on {base.run}, which is no run that was searched whole; {MEND}")
     opened = read_run(base)
     if opened.plan is None or opened.state.name != "published":
         raise DamageError(
             f"{base.uri}: it is {opened.state}, and the version {folder.run} stands on it; resume it: bicliq resume {base.run}"
         )
-    parts = parts_of(base, opened.asked, str(opened.plan["digest"]), opened.commits, layers_of(folder.store, asked))
-    manifest = asked["manifest"]
-    return OpenedRun(asked, opened.plan, parts, manifest, version_state(asked))
+    parts = parts_of(base, opened.asked, opened.plan.digest, opened.commits, layers_of(folder.store, asked))
+    return OpenedRun(asked, opened.plan, parts, version.manifest, version_state(version.manifest))
 
 
-def version_state(asked: dict[str, Any]) -> RunState:
+def version_state(manifest: Manifest) -> RunState:
     """Return the state of a version, which is there whole or not at all."""
-    manifest = asked["manifest"]
-    return RunState("published", manifest["partitions"], manifest["partitions"], published=manifest["created"])
+    return RunState("published", manifest.partitions, manifest.partitions, published=manifest.created)
 
 
 def latest_run(store: Store) -> str:
@@ -207,7 +203,7 @@ def latest_published(store: Store) -> str | None:
     for created, some in itertools.groupby(known, key=lambda one: one.created):
         runs = {one.run for one in some if one.asks == "bicliques" and published_at(store.run(one.run)) == created}
         if runs:  # a version and what it was written whole as share their moment
-            return max(runs, key=lambda run: (str(store.run(run).read_record("run.json")["created"]), run))
+            return max(runs, key=lambda run: (store.run(run).record().created, run))
     return None
 
 
@@ -221,12 +217,11 @@ def _times(store: Store) -> dict[str, tuple[str, str | None, bool]]:
     """When each run was planned and last published, and whether it is complete."""
     times = {}
     for run in store.runs():
-        folder = store.run(run)
-        asked = folder.read_record("run.json")
-        if asked["asks"] == "bicliques":
-            manifest = asked["manifest"] if "layers" in asked else folder.manifest()
-            published = None if manifest is None else str(manifest["created"])
-            times[run] = (str(asked["created"]), published, manifest is not None and bool(manifest["complete"]))
+        asked = store.run(run).record()
+        if asked.asks == "bicliques":
+            manifest = store.run(run).manifest() if asked.layered is None else asked.layered.manifest
+            published = None if manifest is None else manifest.created
+            times[run] = (asked.created, published, manifest is not None and manifest.complete)
     return times
 
 
@@ -239,9 +234,9 @@ def list_runs(store: Store) -> list[dict[str, Any]]:
     for run in store.runs():
         folder = store.run(run)
         try:
-            asked = folder.read_record("run.json")
-            found = _listed_version(asked) if "layers" in asked else _listed(run, read_run(folder), folder)
-            listed.append({**found, **_origin(asked)})
+            asked = folder.record()
+            found = _listed(folder) if asked.layered is None else _listed_version(asked, asked.layered.manifest)
+            listed.append({**_listed_of(asked), **found, **_origin(asked)})
         except DamageError as error:
             listed.append({"run": run, "state": "damaged", "complete": False, "reason": str(error)})
     return sorted(
@@ -249,81 +244,79 @@ def list_runs(store: Store) -> list[dict[str, Any]]:
     )
 
 
-def _listed_version(asked: dict[str, Any]) -> dict[str, Any]:
+def _listed_of(asked: RunRecord) -> dict[str, Any]:
+    """What is listed of any run by its own record."""
+    wanted = ("min_left", "min_right", "min_edges", "side")
+    about = {"run": asked.run, "graph": asked.graph, "created": asked.created}
+    return {**about, **{name: getattr(asked.search, name) for name in wanted}}
+
+
+def _listed_version(asked: RunRecord, manifest: Manifest) -> dict[str, Any]:
     """List a version by its own record: its base is not read."""
-    manifest, search = asked["manifest"], asked["search"]
     return {
-        "run": asked["run"],
-        "graph": asked["graph"],
-        **version_state(asked).record(),
-        **{name: manifest[name] for name in ("bicliques", "bytes", "limit")},
-        "seconds": manifest["seconds"]["search"],
-        **{name: search[name] for name in ("min_left", "min_right", "min_edges", "side")},
+        **version_state(manifest).record(),
+        **{name: getattr(manifest, name) for name in ("bicliques", "bytes", "limit")},
+        "seconds": manifest.seconds["search"],
         "counts": [],
-        "created": asked["created"],
-        "published": manifest["created"],
+        "published": manifest.created,
     }
 
 
-def _origin(asked: dict[str, Any]) -> dict[str, Any]:
+def _origin(asked: RunRecord) -> dict[str, Any]:
     """What made a run of another one: its parent, the files, and what they changed.
 
     Of a version that was written whole: which one that was.
     """
-    update = asked.get("update")
+    update = asked.update
     if update is None:
         return {"parent": None, "update": None, "compacts": None}
     names = ("how", "deleted", "edges", "appeared", "vanished", "seconds")
-    sources = [file["uri"] for file in update["files"]]
-    made = {**{name: update[name] for name in names}, "sources": sources}
-    return {"parent": asked["parent"], "update": made, "compacts": asked.get("compacts")}
+    made = {name: getattr(update, name) for name in names}
+    made["sources"] = [file["uri"] for file in update.files]
+    return {"parent": asked.parent, "update": made, "compacts": asked.compacts}
 
 
-def _listed(run: str, opened: OpenedRun, folder: RunFolder) -> dict[str, Any]:
-    search, commits = opened.asked["search"], opened.commits.values()
-    counts = folder.read_record(COUNTS_RECORD) if folder.has(COUNTS_RECORD) else {"keys": {}}
+def _listed(folder: RunFolder) -> dict[str, Any]:
+    opened, counts = read_run(folder), folder.find(Counts)
+    commits = opened.commits.values()
     return {
-        "run": run,
-        "graph": opened.asked["graph"],
         **opened.state.record(),
         "bicliques": sum(commit.rows for commit in commits),
         "bytes": sum(commit.bytes for commit in commits),
         "seconds": round(sum(commit.seconds for commit in commits), 6),
         "limit": opened.state.limit,
-        **{name: search[name] for name in ("min_left", "min_right", "min_edges", "side")},
-        "counts": sorted(counts["keys"]),
-        "created": opened.asked["created"],
+        "counts": [] if counts is None else sorted(counts.keys),
         "published": opened.state.published,
     }
 
 
 def state_of(
-    asked: dict[str, Any],
-    plan: dict[str, Any] | None,
+    asked: RunRecord,
+    plan: PlanRecord | None,
     commits: dict[int, Commit],
-    manifest: dict[str, Any] | None,
-    counts: dict[str, Any] | None,
+    manifest: Manifest | None,
+    counts: Counts | None,
 ) -> RunState:
     """Return the state that the records of a run make."""
-    done, partitions = len(commits), 0 if plan is None else int(plan["partitions"])
-    if asked["asks"] == "counts":
+    done, partitions = len(commits), 0 if plan is None else plan.partitions
+    if asked.asks == "counts":
         if counts is None:
             return RunState("count", 0, partitions)
-        return RunState("count", partitions, partitions, published=str(counts["created"]))
+        return RunState("count", partitions, partitions, published=counts.created)
     if manifest is not None:
-        failed = {int(number): reason for number, reason in manifest.get("failed", {}).items()}
-        name: StateName = "published" if manifest["complete"] else "failed" if failed else "limited"
-        limits = manifest["limit"], manifest["created"], manifest.get("limited_by")
+        failed = {int(number): reason for number, reason in manifest.failed.items()}
+        name: StateName = "published" if manifest.complete else "failed" if failed else "limited"
+        limits = manifest.limit, manifest.created, manifest.limited_by
         return RunState(name, done, partitions, *limits, failed)
     if done < partitions or plan is None or not all(commit.complete for commit in commits.values()):
         return RunState("searching" if done else "planned", done, partitions)
     return RunState("searched", done, partitions)
 
 
-def compare(folder: RunFolder, manifest: dict[str, Any], commits: dict[int, Commit]) -> None:
+def compare(folder: RunFolder, manifest: Manifest, commits: dict[int, Commit]) -> None:
     """Raise DamageError where a manifest lists other files than the commit records do."""
-    listed = {entry["path"]: (entry["partition"], entry["bytes"], entry["checksum"]) for entry in manifest["files"]}
-    found = {commit.file: (commit.partition, commit.bytes, commit.checksum) for commit in commits.values()}
+    listed = {entry["path"]: (entry["partition"], entry["bytes"], entry["checksum"]) for entry in manifest.files}
+    found = {commit.file: (commit.partition, commit.bytes, commit.data.checksum) for commit in commits.values()}
     differ = sorted(
         {number for number, *_ in {*listed.items(), *found.items()} if listed.get(number) != found.get(number)}
     )

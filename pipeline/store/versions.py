@@ -27,11 +27,11 @@ import pyarrow.compute as pc
 from bicliq import kernels
 from bicliq.pipeline.columns import column_of, empty_table, values_of
 from bicliq.pipeline.store.biclique_reader import BicliqueReader, Int64s, LargerSides, open_bicliques
-from bicliq.pipeline.store.bicliques import SCHEMA, batch_of, batches_of, publish_of, table_of
+from bicliq.pipeline.store.bicliques import SCHEMA, batch_of, batches_of, table_of
 from bicliq.pipeline.store.choice import Choice, Int32s
-from bicliq.pipeline.store.commits import Commit
 from bicliq.pipeline.store.layout import RunFolder, Store
-from bicliq.pipeline.store.records import StoredFile, named_files
+from bicliq.pipeline.store.record import StoredFile
+from bicliq.pipeline.store.records import Commit, LayerRows, RunRecord
 from bicliq.pipeline.store.worth import Surprise
 
 APPEARED, VANISHED = "changes/appeared", "changes/vanished"
@@ -57,17 +57,21 @@ class Layer:
     """
 
     folder: RunFolder
-    record: dict[str, Any]
+    record: RunRecord
     below: Layer | None = None
 
     def file(self, kind: str) -> StoredFile:
         """Return the file of what appeared or vanished (`APPEARED`, `VANISHED`)."""
-        return next(file for name, file in named_files(self.record).items() if name.startswith(kind))
+        return next(file for name, file in self.record.named.items() if name.startswith(kind))
+
+    def changed(self, kind: str) -> LayerRows:
+        """Return what the record says of such a file."""
+        return self.record.version.appeared if kind == APPEARED else self.record.version.vanished
 
     @property
     def rows(self) -> int:
         """Bicliques in both files."""
-        return int(self.record["appeared"]["rows"]) + int(self.record["vanished"]["rows"])
+        return self.record.version.appeared.rows + self.record.version.vanished.rows
 
     @property
     def shares(self) -> list[tuple[int, int]]:
@@ -75,21 +79,20 @@ class Layer:
 
         What can be in no partition of the base stands under the number after its last.
         """
-        return [(int(partition), int(rows)) for partition, rows in self.record["vanished"]["partitions"]]
+        return self.record.version.vanished.partitions
 
     def stores_smaller_sides(self, kind: str = APPEARED) -> bool:
         """Whether a file holds the smaller sides alone."""
-        return bool(self.record[kind.removeprefix("changes/")].get("columns") == "smaller")
+        return self.changed(kind).columns == "smaller"
 
     def sides(self, kind: str = APPEARED) -> LargerSides:
         """Return the larger sides of what appeared (by its own graph) or vanished (that below)."""
-        graph = self._graph_below if kind == VANISHED else str(self.record["graph"])
+        graph = self._graph_below if kind == VANISHED else self.record.graph
         return LargerSides(self.folder.store.graph(graph))
 
     @cached_property
     def _graph_below(self) -> str:
-        base = self.folder.store.run(str(self.record["base"]))
-        return str((self.below.record if self.below else base.read_record("run.json"))["graph"])
+        return (self.below.record if self.below else self.folder.store.run(self.record.base).record()).graph
 
     def table(self, kind: str, check: bool = True) -> pa.Table:
         """Read what appeared or vanished, with both sides."""
@@ -116,7 +119,7 @@ class Layer:
     @cached_property
     def gone(self) -> kernels.BicliqueSet:
         """What vanished, which all layers below it ask for."""
-        return kernels.BicliqueSet(self.vanished_sides(), int(self.record["vanished"]["rows"]))
+        return kernels.BicliqueSet(self.vanished_sides(), self.record.version.vanished.rows)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "gone"}  # as of `Part`
@@ -129,21 +132,18 @@ class Layer:
 
     def commit(self, number: int, plan: str, kind: str = APPEARED) -> Commit:
         """Describe one of the files as that of a partition."""
-        file, manifest = self.file(kind), self.record["manifest"]
-        changed = self.record[kind.removeprefix("changes/")]
+        changed, manifest = self.changed(kind), self.record.version.manifest
         return Commit(
+            stored=(self.file(kind),),
             partition=number,
-            file=file.name,
-            rows=int(changed["rows"]),
-            bytes=file.bytes,
-            checksum=file.checksum,
-            digest=str(changed["digest"]),
-            seconds=float(manifest["seconds"]["search"]),
+            rows=changed.rows,
+            digest=changed.digest,
+            seconds=manifest.seconds["search"],
             complete=True,
-            sizes=changed["sizes"],
+            sizes=changed.sizes,
             plan=plan,
-            backend=str(manifest["backend"]),
-            threads=int(manifest["threads"]),
+            backend=manifest.backend,
+            threads=manifest.threads,
         )
 
 
@@ -187,7 +187,7 @@ class Part:
     @contextmanager
     def open(self, check: bool = True) -> Iterator[BicliqueReader]:
         """Open the file, which gives both sides; it holds what vanished, too: see `rows`."""
-        with open_bicliques(self.folder, self.commit.stored, self.sides, check, self.surprise) as file:
+        with open_bicliques(self.folder, self.commit.data, self.sides, check, self.surprise) as file:
             yield file
 
     def rows(
@@ -325,7 +325,7 @@ def _kept(table: pa.Table, lives: npt.NDArray[np.bool_]) -> pa.Table:
     return table_of([kept.left_offsets, kept.left, kept.right_offsets, kept.right, *sizes, kept.root], SCHEMA)
 
 
-def layers_of(store: Store, record: dict[str, Any]) -> tuple[Layer, ...]:
+def layers_of(store: Store, record: RunRecord) -> tuple[Layer, ...]:
     """Return the layers of a version, the oldest first; none where the run is no version.
 
     Parameters
@@ -333,16 +333,15 @@ def layers_of(store: Store, record: dict[str, Any]) -> tuple[Layer, ...]:
     store, record
         The run.json of a run.
     """
-    own = str(record.get("run"))
     found: tuple[Layer, ...] = ()
-    for run in record.get("layers", ()):
-        known = record if run == own else store.run(run).read_record("run.json")
+    for run in record.layers:
+        known = record if run == record.run else store.run(run).record()
         found = (*found, Layer(store.run(run), known, found[-1] if found else None))
     return found
 
 
 def parts_of(
-    folder: RunFolder, asked: dict[str, Any], plan: str, commits: dict[int, Commit], layers: tuple[Layer, ...]
+    folder: RunFolder, asked: RunRecord, plan: str, commits: dict[int, Commit], layers: tuple[Layer, ...]
 ) -> dict[int, Part]:
     """Return the data files of a version by the number of their partition.
 
@@ -354,9 +353,9 @@ def parts_of(
     layers
         What changed since.
     """
-    sides, smaller = LargerSides(folder.store.graph(str(asked["graph"]))), publish_of(asked).columns == "smaller"
+    sides, smaller = LargerSides(folder.store.graph(asked.graph)), asked.publish.columns == "smaller"
     now = layers[-1] if layers else None
-    surprise = Surprise(folder.store.graph(str(now.record["graph"]))) if now else Surprise(sides.graph)
+    surprise = Surprise(folder.store.graph(now.record.graph)) if now else Surprise(sides.graph)
     found = {
         number: Part(folder, commit, sides, smaller, layers, number, surprise) for number, commit in commits.items()
     }

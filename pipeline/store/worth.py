@@ -66,12 +66,7 @@ class Surprise:
     @cached_property
     def terms(self) -> kernels.SurpriseTerms:
         """What it is made of."""
-        record = self.graph.read_record("graph.json")
+        record = self.graph.record()
         ends = read_edge_columns(self.graph)
-        left, right = (
-            np.bincount(end, minlength=int(record[f"n_{side}"])) for side, end in zip(SIDES, ends, strict=True)
-        )
+        left, right = (np.bincount(end, minlength=n) for n, end in zip(record.sizes, ends, strict=True))
         return kernels.SurpriseTerms.of_degrees(left, right)
-
-
-SIDES = ("left", "right")

@@ -13,10 +13,11 @@ from bicliq.pipeline.settings import CheckSettings
 from bicliq.pipeline.stages.checks import failures, judge
 from bicliq.pipeline.stages.extend import Extended
 from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.records import RunRecord, StoredGraph
 
 
 def check_batch(
-    store: Store, before: dict[str, Any], extended: Extended, files: int, cost: int, asked: CheckSettings
+    store: Store, before: RunRecord, extended: Extended, files: int, cost: int, asked: CheckSettings
 ) -> list[dict[str, Any]]:
     """Check the table of an update.
 
@@ -51,11 +52,11 @@ def check_batch(
     before where it was made of files by an update or a watch. Labels are new that the graph before
     has not. The degree is that of the graph with the batch.
     """
-    summary, known = extended.record.summary, store.graph(str(before["graph"])).read_record("graph.json")
+    summary, known = extended.record.summary, store.graph(before.graph).record()
     rows = int(summary["rows_read"])
     last = _rows_a_file(before, known)
     labels = max(int(summary["n_left"]) + int(summary["n_right"]), 1)
-    new = extended.record.n_left + extended.record.n_right - int(known["n_left"]) - int(known["n_right"])
+    new = extended.record.n_left + extended.record.n_right - sum(known.sizes)
     dropped = sum(int(n) for name, n in summary.items() if name.startswith("dropped_"))
     measured: dict[str, float | None] = {
         "rows": None if last is None else abs(rows / max(files, 1) - last) / max(last, 1),
@@ -64,7 +65,7 @@ def check_batch(
         "degree": _largest_degree(extended.larger),
         "paths": cost,
     }
-    checks = judge(str(before["run"]), measured, asked)
+    checks = judge(before.run, measured, asked)
     failed = failures(checks, asked)
     if failed:
         raise InputError(
@@ -74,13 +75,11 @@ def check_batch(
     return [asdict(check) for check in checks]
 
 
-def _rows_a_file(before: dict[str, Any], graph: dict[str, Any]) -> float | None:
+def _rows_a_file(before: RunRecord, graph: StoredGraph) -> float | None:
     """Rows a file of the last batch; None where the version is a run that no watch began."""
-    if "update" in before:
-        return int(before["update"]["rows_read"]) / max(len(before["update"]["files"]), 1)
-    return (
-        int(graph["summary"]["rows_read"]) / max(len(before["taken"]), 1) if before.get("holds_taken_alone") else None
-    )
+    if before.update is not None:
+        return before.update.rows_read / max(len(before.update.files), 1)
+    return int(graph.summary["rows_read"]) / max(len(before.taken or ()), 1) if before.holds_taken_alone else None
 
 
 def _largest_degree(graph: BipartiteGraph) -> int:

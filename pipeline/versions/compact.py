@@ -26,30 +26,23 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import tell
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from bicliq.pipeline.graphs.reduce import reduce
-from bicliq.pipeline.settings import SearchSettings
 from bicliq.pipeline.stages.extend import extended_plan, write_whole
 from bicliq.pipeline.stages.partition import write_partitions
 from bicliq.pipeline.stages.plan import known_plan
-from bicliq.pipeline.stages.planned import PLAN_COLUMNS, Plan, PlanRecord, commit_plan, read_plan, read_plan_record
-from bicliq.pipeline.stages.publish import HOLDS, publish
+from bicliq.pipeline.stages.planned import PLAN_COLUMNS, Plan, commit_plan, read_plan
+from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.search import biclique_writer, search_partition
 from bicliq.pipeline.stages.search_run import sound_commits
 from bicliq.pipeline.store.biclique_reader import BicliqueReader, Int64s
 from bicliq.pipeline.store.bicliques import MASK, SCHEMA, batches_of
-from bicliq.pipeline.store.commits import Commit
 from bicliq.pipeline.store.labels import Hashes, read_hashes
-from bicliq.pipeline.store.layout import FORMAT, RunFolder, Store
+from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.manifest import moment_after
+from bicliq.pipeline.store.records import FORMAT, Commit, Held, PlanRecord, RunRecord
 from bicliq.pipeline.store.states import OpenedRun, latest_run, read_run
 from bicliq.pipeline.store.versions import Part, layers_of
 
 How = Literal["merged", "searched", "whole"]
-
-SEARCH_SECONDS = "search_seconds"
-"""What run.json calls the seconds of one thread that a search took, in a run that was compacted."""
-
-KEPT = ("asks", "search", "plan", "publish", "parent", "table", "reading", "taken", "holds_taken_alone", "update")
-"""What the run keeps of the record of its version."""
 
 MERGED_A_SECOND = 2_000_000
 """Bicliques that are read, compared with what vanished, and written again in a second, about."""
@@ -134,13 +127,13 @@ def compact(store: Store, run: str | None = None, threads: int = 0) -> CompactRe
         raise InputError(
             f"{store.run(name).uri}: only a published run can be written whole; this one is {opened.state}"
         )
-    if "layers" not in opened.asked:
+    if opened.asked.layered is None:
         return _record(store, name, name, opened, 0, "whole", 0, started)
     folder = store.run(compact_id(name))
     with folder.claim("compact"):
         compaction = _Compaction(folder, name, opened, threads)
         written = compaction.done()
-    return _record(store, folder.run, name, opened, len(opened.asked["layers"]), compaction.how, written, started)
+    return _record(store, folder.run, name, opened, len(opened.asked.layers), compaction.how, written, started)
 
 
 def compact_id(version: str) -> str:
@@ -149,7 +142,7 @@ def compact_id(version: str) -> str:
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def why_heavy(store: Store, asked: dict[str, Any], share: float) -> str | None:
+def why_heavy(store: Store, asked: RunRecord, share: float) -> str | None:
     """Say in words why a version is worth being written whole, or None.
 
     Parameters
@@ -160,7 +153,7 @@ def why_heavy(store: Store, asked: dict[str, Any], share: float) -> str | None:
         Rows of its layers, as a share of its bicliques, that are not worth it yet.
     """
     rows = sum(layer.rows for layer in layers_of(store, asked))
-    bicliques = int(asked["manifest"]["bicliques"])
+    bicliques = asked.version.manifest.bicliques
     if rows <= max(LIGHT, share * max(bicliques, 1)):
         return None
     return f"{rows:,} bicliques changed since its base was searched, of {bicliques:,}"
@@ -173,7 +166,7 @@ class _Compaction:
         self._folder, self._version, self._opened, self._threads = folder, version, opened, threads
         self._store = folder.store
         self._searched_in = _search_seconds(self._base)
-        merged_in = opened.manifest["bicliques"] / MERGED_A_SECOND if opened.manifest else 0.0
+        merged_in = opened.manifest.bicliques / MERGED_A_SECOND if opened.manifest else 0.0
         cpu_seconds = None if self._searched_in is None else self._searched_in / kernels.number_of_threads(threads)
         self.how: How = "searched" if cpu_seconds is not None and cpu_seconds < merged_in else "merged"
 
@@ -182,7 +175,7 @@ class _Compaction:
         before = self._opened.manifest
         assert before is not None  # a version is published
         if not self._folder.exists():
-            self._folder.write_record("run.json", self._asked())
+            self._folder.write(RunRecord.at, self._asked())
         plan, record = self._planned()
         write_partitions(self._store, self._folder.run)
         done = sound_commits(self._folder, check=False)
@@ -196,35 +189,39 @@ class _Compaction:
             for number in missing:
                 self._write(number, rows, hashes, plan.digest)
         published = self._folder.manifest()
-        if published is None or missing or published["created"] != before["created"]:
+        if published is None or missing or published.created != before.created:
             publish(self._store, self._folder.run)
         tell("version compacted", version=self._version, run=self._folder.run, partitions=len(missing))
         return len(missing)
 
     @property
     def _base(self) -> RunFolder:
-        return self._store.run(str(self._opened.asked["base"]))
+        return self._store.run(self._opened.asked.base)
 
-    def _asked(self) -> dict[str, Any]:
+    def _asked(self) -> RunRecord:
         asked = self._opened.asked
-        graph, created = write_whole(self._store, str(asked["graph"])), moment_after(str(asked["created"]))
-        about: dict[str, Any] = {"run": self._folder.run, "graph": graph, "compacts": self._version, "created": created}
-        about[HOLDS] = {name: (self._opened.manifest or {})[name] for name in ("bicliques", "digest", "created")}
-        if self._searched_in is not None:
-            about[SEARCH_SECONDS] = self._searched_in
-        return {**about, **{name: asked[name] for name in KEPT if name in asked}}
+        now = asked.version.manifest
+        return replace(
+            asked,
+            stored=(),
+            run=self._folder.run,
+            graph=write_whole(self._store, asked.graph),
+            created=moment_after(asked.created),
+            beside=False,
+            compacts=self._version,
+            holds=Held(bicliques=now.bicliques, digest=now.digest, created=now.created),
+            search_seconds=self._searched_in,
+            layered=None,
+        )
 
     def _planned(self) -> tuple[Plan, PlanRecord]:
         """The plan of the base for the graph of the version, made unless a plan is there.
 
         Files are merged by the roots of the base. Under any other plan the graph is searched.
         """
-        asked = self._folder.read_record("run.json")
-        search = SearchSettings.model_validate(asked["search"])
-        graph, is_reduced = (
-            read_graph(self._store.graph(str(asked["graph"]))),
-            max(search.min_left, search.min_right) > 1,
-        )
+        asked = self._folder.record()
+        search, graph = asked.search, read_graph(self._store.graph(asked.graph))
+        is_reduced = max(search.min_left, search.min_right) > 1
         if is_reduced:
             graph = reduce(graph, search.min_left, search.min_right).in_old_ids(graph.n_left, graph.n_right)
         extended = extended_plan(read_plan(self._base), graph)
@@ -236,16 +233,17 @@ class _Compaction:
             self.how = "searched"
         return read_plan(self._folder), record
 
-    def _plan(self, asked: dict[str, Any], found: Plan, graph: BipartiteGraph, *, is_reduced: bool) -> PlanRecord:
-        known, written = read_plan_record(self._base), []
+    def _plan(self, asked: RunRecord, found: Plan, graph: BipartiteGraph, *, is_reduced: bool) -> PlanRecord:
+        known, written = self._base.planned, []
         if is_reduced:
             written.append(self._folder.write_table(self._folder.attempt_of("reduced.parquet"), graph.to_batches()))
         name = self._folder.attempt_of("plan.parquet")
         written.append(self._folder.write_table(name, found.to_table(), differences=PLAN_COLUMNS))
         record = replace(
             known,
+            stored=tuple(written),
             run=self._folder.run,
-            graph=str(asked["graph"]),
+            graph=asked.graph,
             n_left=int((graph.left_degrees > 0).sum()),
             n_right=int((graph.right_degrees > 0).sum()),
             n_edges=graph.n_edges,
@@ -254,7 +252,7 @@ class _Compaction:
             est_cost=int(found.cost.sum()),
             digest=found.digest,
         )
-        return commit_plan(self._folder, record, written)
+        return commit_plan(self._folder, record)
 
     def _write(self, number: int, rows: _Rows, hashes: tuple[Hashes, Hashes], plan: str) -> None:
         """Write and commit a partition, unless another process did."""
@@ -270,11 +268,9 @@ class _Compaction:
                     digest += kernels.check_bicliques(batch, *hashes)[0]
                     count += len(batch)
             commit = Commit(
+                stored=(sink.file(name),),
                 partition=number,
-                file=name,
                 rows=count,
-                bytes=sink.bytes,
-                checksum=sink.checksum,
                 digest=f"{digest & MASK:016x}",
                 seconds=round(time.perf_counter() - started, 6),
                 complete=True,
@@ -291,10 +287,9 @@ def _search_seconds(base: RunFolder) -> float | None:
 
     Runs that were written whole hand it on.
     """
-    asked = base.read_record("run.json")
-    if "compacts" in asked:
-        known = asked.get(SEARCH_SECONDS)
-        return None if known is None else float(known)
+    asked = base.record()
+    if asked.compacts is not None:
+        return asked.search_seconds
     commits = base.committed().values()
     if any(not commit.backend.startswith("cpu") for commit in commits):
         return None
@@ -316,7 +311,9 @@ class _Rows:
         self._parts = list(opened.parts.values())
         self.backend = next((part.commit.backend for part in self._parts), "none")
         assert opened.manifest is not None  # a version is published
-        self._partition = np.full(int(opened.manifest[f"n_{plan.side}"]), -1, np.int64)  # what vanished may be of none
+        self._partition = np.full(
+            getattr(opened.manifest, f"n_{plan.side}"), -1, np.int64
+        )  # what vanished may be of none
         self._partition[plan.roots] = plan.partition
         kept = np.isin(base.roots, plan.roots)
         both = base.partition[kept].astype(np.int64), self._partition[base.roots[kept]]
@@ -349,19 +346,18 @@ class _Rows:
 def _record(
     store: Store, run: str, version: str, opened: OpenedRun, layers: int, how: How, written: int, started: float
 ) -> CompactRecord:
-    manifest = store.run(run).manifest()
-    assert manifest is not None  # it was published
+    manifest = store.run(run).published()
     return CompactRecord(
         run=run,
         version=version,
         store=store.uri,
-        bicliques=int(manifest["bicliques"]),
-        digest=str(manifest["digest"]),
+        bicliques=manifest.bicliques,
+        digest=manifest.digest,
         layers=layers,
         how=how,
-        partitions=int(manifest["partitions"]),
+        partitions=manifest.partitions,
         written=written,
-        bytes=int(manifest["bytes"]),
+        bytes=manifest.bytes,
         bytes_before=int(sum(part.commit.bytes for part in opened.parts.values())),
         seconds=round(time.perf_counter() - started, 6),
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -25,7 +24,8 @@ from bicliq.pipeline.store.bicliques import MASK, SCHEMA, SMALLER_SCHEMA, table_
 from bicliq.pipeline.store.choice import EVERYTHING
 from bicliq.pipeline.store.labels import Hashes
 from bicliq.pipeline.store.layout import RunFolder
-from bicliq.pipeline.store.records import StoredFile
+from bicliq.pipeline.store.record import StoredFile
+from bicliq.pipeline.store.records import LayerRows
 from bicliq.pipeline.store.sizes import Histogram, Sizes, rank
 from bicliq.pipeline.store.versions import Layer, Part, net_changes
 from bicliq.pipeline.versions.difference import AnyChanges, Step
@@ -72,43 +72,6 @@ def publish_of_layer(
 def most_folded(bicliques: int) -> int:
     """Rows of a layer that is written again, in a version of so many bicliques, at most."""
     return max(FOLDED_ROWS, bicliques // FOLDED_SHARE)
-
-
-@dataclass(frozen=True)
-class ChangeFile:
-    """A file of bicliques that appeared or vanished.
-
-    Parameters
-    ----------
-    file
-        The file.
-    rows, digest
-        Their number, and their set digest.
-    sizes
-        How many there are of each size, and the largest (`pipeline.store.sizes`).
-    partitions
-        Partition of the base, ascending, and rows of each row group; empty where the rows are not
-        sorted by it.
-    columns
-        Whether the file holds both sides, or the smaller ones alone.
-    """
-
-    file: StoredFile
-    rows: int
-    digest: int
-    sizes: dict[str, Any]
-    partitions: list[tuple[int, int]]
-    columns: Columns
-
-    def record(self) -> dict[str, Any]:
-        """Plain record for JSON; the file is named by the record that it stands in."""
-        return {
-            "rows": self.rows,
-            "digest": f"{self.digest:016x}",
-            "sizes": self.sizes,
-            "partitions": self.partitions,
-            "columns": self.columns,
-        }
 
 
 class Roots:
@@ -275,8 +238,8 @@ def write_changes(
     by_partition: bool,
     publish: PublishSettings,
     threads: int = 1,
-) -> ChangeFile:
-    """Write bicliques that appeared or vanished.
+) -> tuple[StoredFile, LayerRows]:
+    """Write bicliques that appeared or vanished; returns the file, and what a record says of it.
 
     Parameters
     ----------
@@ -301,9 +264,13 @@ def write_changes(
         for group, own in _in_turn(pool, threads, len(shares), encode):
             writer.write(group)
             digest += own
-    file = StoredFile(name, sink.bytes, sink.checksum)
-    sizes = writer.sizes.record()
-    return ChangeFile(file, len(found), digest & MASK, sizes, shares if by_partition else [], publish.columns)
+    return sink.file(name), LayerRows(
+        rows=len(found),
+        digest=f"{digest & MASK:016x}",
+        sizes=writer.sizes.record(),
+        partitions=shares if by_partition else [],
+        columns=publish.columns,
+    )
 
 
 Encode = Callable[[int], tuple[kernels.RowGroup, int]]

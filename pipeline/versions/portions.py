@@ -25,7 +25,7 @@ from bicliq.pipeline.placement.where import Place, Placement
 from bicliq.pipeline.placement.work import WORK
 from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.manifest import ran_on
-from bicliq.pipeline.store.records import StoredFile
+from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.versions.difference import AnyChanges, Difference, Step
 from bicliq.pipeline.versions.way import Way
 

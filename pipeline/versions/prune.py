@@ -20,8 +20,9 @@ from bicliq.pipeline.events import tell
 from bicliq.pipeline.store.folder import Folder, is_at_work
 from bicliq.pipeline.store.inventory import FORGOTTEN_SECONDS, forgotten, is_forgotten
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.log import PRUNED, take_number
+from bicliq.pipeline.store.log import take_number
 from bicliq.pipeline.store.publications import forget, last_number
+from bicliq.pipeline.store.records import Manifest, Pruned, RunRecord, StoredGraph
 from bicliq.pipeline.store.states import latest_published
 
 CUT_OFF = "a version that was not finished, and another one came between"
@@ -147,9 +148,9 @@ def _is_marked(store: Store, known: _Known, doomed: set[str], number: int) -> bo
 
     Whoever publishes after that sees the marks.
     """
-    store.root.remove(*(f"{place}/{PRUNED}" for place in sorted(known.marked() - doomed)))
+    store.root.remove(*(f"{place}/{Pruned.at}" for place in sorted(known.marked() - doomed)))
     for place in sorted(doomed):
-        Folder(store.fs, store.path, place).write_record(PRUNED, {"pruned": place})
+        Folder(store.fs, store.path, place).write(Pruned.at, Pruned(pruned=place))
     return not doomed or take_number(store, number + 1, known.latest)
 
 
@@ -175,9 +176,9 @@ class _Known:
     """The records of all runs, and the sizes of all files."""
 
     store: Store
-    asked: dict[str, dict[str, Any]]
-    manifests: dict[str, dict[str, Any] | None]
-    graphs: dict[str, dict[str, Any]]
+    asked: dict[str, RunRecord]
+    manifests: dict[str, Manifest | None]
+    graphs: dict[str, StoredGraph]
     sizes: dict[str, int]
     at_work: set[str] = field(default_factory=set)
     cut_off: set[str] = field(default_factory=set)
@@ -188,9 +189,9 @@ class _Known:
         runs, graphs = store.runs(), store.graphs()
         known = cls(
             store,
-            {run: store.run(run).read_record("run.json") for run in runs},
+            {run: store.run(run).record() for run in runs},
             {run: store.run(run).manifest() for run in runs},
-            {graph: store.graph(graph).read_record("graph.json") for graph in graphs},
+            {graph: store.graph(graph).record() for graph in graphs},
             {path: size for place in ("runs", "graphs") for path, size in store.root.files(place).items()},
         )
         known.at_work = {run for run in runs if is_at_work(store.run(run))}
@@ -203,7 +204,7 @@ class _Known:
         kept: dict[str, str] = {}
         families: dict[str, list[str]] = defaultdict(list)
         for run, asked in self.asked.items():
-            if asked["asks"] != "bicliques":
+            if asked.asks != "bicliques":
                 kept[run] = "a count"
             elif run in self.at_work:
                 kept[run] = "at work"
@@ -228,9 +229,9 @@ class _Known:
     def is_cut_off(self, run: str) -> bool:
         """Whether a version was not finished, and nobody goes on: another one came between."""
         asked = self.asked[run]
-        before = asked.get("compacts", asked.get("parent"))
-        now = {self.latest, self.asked.get(self.latest or "", {}).get("compacts")}
-        if before is None or self.manifests[run] is not None or before in now or asked.get("beside"):
+        before, latest = asked.compacts or asked.parent, self.asked.get(self.latest or "")
+        now = {self.latest, latest and latest.compacts}
+        if before is None or self.manifests[run] is not None or before in now or asked.beside:
             return False
         folder = self.store.run(run)
         return folder.is_local or all(
@@ -240,27 +241,30 @@ class _Known:
     def marked(self) -> set[str]:
         """Folders of whole runs and graphs that a prune which was cut off meant to remove."""
         places = {f"runs/{run}" for run in self.asked} | {f"graphs/{graph}" for graph in self.graphs}
-        return {place for place in places if f"{place}/{PRUNED}" in self.sizes}
+        return {place for place in places if f"{place}/{Pruned.at}" in self.sizes}
 
     def by_layers(self) -> list[str]:
         """All runs, each before those that it stands on."""
-        return sorted(self.asked, key=lambda run: (-len(self.asked[run].get("layers", [])), run))
+        return sorted(self.asked, key=lambda run: (-len(self.asked[run].layers), run))
 
     def graphs_only_of(self, gone: list[str]) -> list[tuple[str, str]]:
         """Graphs that no other runs need, and those that a killed process left; and why they go."""
-        left = {str(asked["graph"]) for run, asked in self.asked.items() if run not in gone}
-        left |= {str(self.graphs[graph]["base"]) for graph in left if "base" in self.graphs.get(graph, {})}
-        of_gone = {str(self.asked[run]["graph"]) for run in gone}
-        of_gone |= {str(self.graphs[graph]["base"]) for graph in of_gone if "base" in self.graphs.get(graph, {})}
+        left = self._with_bases({asked.graph for run, asked in self.asked.items() if run not in gone})
+        of_gone = self._with_bases({self.asked[run].graph for run in gone})
         of_gone |= {place.removeprefix("graphs/") for place in self.marked() if place.startswith("graphs/")}
         found = [(graph, "no other run is of it") for graph in sorted(of_gone - left) if graph in self.graphs]
         going = {graph for graph, _ in found}
         for graph in sorted(set(self.graphs) - left - of_gone):
-            if self.graphs[graph].get("base") in going:
+            if self.graphs[graph].base in going:
                 found.append((graph, "what it is made of goes, and no run is of it"))
-            elif "parent" in self.graphs[graph]["summary"] and self._is_old(graph):
+            elif "parent" in self.graphs[graph].summary and self._is_old(graph):
                 found.append((graph, "an update that was killed left it"))
-        return sorted(found, key=lambda entry: "base" not in self.graphs[entry[0]])
+        return sorted(found, key=lambda entry: self.graphs[entry[0]].base is None)
+
+    def _with_bases(self, graphs: set[str]) -> set[str]:
+        """Graphs, and those that they are told by their differences from."""
+        known = (self.graphs[graph].base for graph in graphs if graph in self.graphs)
+        return graphs | {base for base in known if base is not None}
 
     def bytes_of(self, place: str) -> int:
         """Size of the files in a folder."""
@@ -268,21 +272,22 @@ class _Known:
 
     def _age(self, run: str) -> tuple[str, str, str]:
         manifest = self.manifests[run]
-        return "" if manifest is None else str(manifest["created"]), str(self.asked[run]["created"]), run
+        return "" if manifest is None else manifest.created, self.asked[run].created, run
 
     def _below(self, run: str) -> set[str]:
         """Runs that a version stands on, or one that is being written whole."""
         asked = self.asked[run]
-        if "compacts" in asked and self.manifests[run] is None:
-            version = str(asked["compacts"])
-            return {version, *self._below(version)} if "layers" in self.asked.get(version, {}) else set()
-        return ({str(asked["base"]), *asked["layers"]} & set(self.asked)) - {run} if "layers" in asked else set()
+        if asked.compacts is not None and self.manifests[run] is None:
+            version = self.asked.get(asked.compacts)
+            return {version.run, *self._below(version.run)} if version and version.layered else set()
+        return ({asked.base, *asked.layers} & set(self.asked)) - {run}
 
     def _family(self, run: str) -> str:
         """What the versions of a run have in common, and full runs of its table with it."""
         asked = self.asked[run]
-        table = asked.get("table") or self.graphs.get(str(asked["graph"]), {}).get("source", {}).get("uri")
-        return json.dumps([table, asked["search"]], sort_keys=True)
+        graph = self.graphs.get(asked.graph)
+        table = asked.table or (graph and graph.source.get("uri"))
+        return json.dumps([table, asked.search.model_dump(mode="json")], sort_keys=True)
 
     def _is_old(self, graph: str) -> bool:
         """Whether no living process can be about to make a run of a graph."""
@@ -297,10 +302,10 @@ def _remove(store: Store, what: str) -> None:
         store.root.remove(what)
         return
     folder = Folder(store.fs, store.path, what)
-    folder.remove("manifest.json", "run.json" if kind == "runs" else "graph.json")
+    folder.remove(Manifest.at, RunRecord.at if kind == "runs" else StoredGraph.at)
     if kind == "runs":
         store.root.remove(f"reports/{name}.html")
         forget(store, name)
-    folder.remove(*(file for file in folder.files() if file != PRUNED))
-    folder.remove(PRUNED)
+    folder.remove(*(file for file in folder.files() if file != Pruned.at))
+    folder.remove(Pruned.at)
     folder.remove_empty()

@@ -15,6 +15,7 @@ from bicliq.pipeline.events import warn
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.store.folder import Folder
 from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.records import SetAside
 from bicliq.pipeline.versions.arrivals import Arrival
 
 Why = Literal["could not be taken", "rolled back", "rejected"]
@@ -43,18 +44,18 @@ class Quarantine:
 
     def why(self, file: Arrival) -> Why | None:
         """Why a file is set aside that has the size and the time of change that it had then."""
-        known = self._folder.read_record_if_there(_name(file.uri))
+        known = self._folder.find(SetAside, _name(file.uri))
         if known is None:
             return None
-        why: Why = known.get("why", "could not be taken")
-        same = (known["bytes"], known["modified"]) == (file.bytes, file.modified)
-        return why if same or why == "rejected" else None
+        same = (known.bytes, known.modified) == (file.bytes, file.modified)
+        return known.why if same or known.why == "rejected" else None
 
     def set_aside(self, file: Arrival, reason: str, why: Why = "could not be taken") -> dict[str, Any]:
         """Write down that a file is not taken, and why."""
         at = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         said = {"file": without_secrets(file.uri), "reason": reason, "at": at}
-        self._folder.write_record(_name(file.uri), {**said, "why": why, "bytes": file.bytes, "modified": file.modified})
+        about: dict[str, Any] = {"file": said["file"], "bytes": file.bytes, "modified": file.modified}
+        self._folder.write(_name(file.uri), SetAside(**about, reason=reason, why=why, since=at))
         warn("file is set aside", file=said["file"], reason=reason)
         return said
 

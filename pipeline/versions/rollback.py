@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import tell
@@ -11,7 +11,7 @@ from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.log import make_next
 from bicliq.pipeline.store.manifest import moment_after
 from bicliq.pipeline.store.publications import announce
-from bicliq.pipeline.store.records import STORED, named_files
+from bicliq.pipeline.store.records import RunRecord
 from bicliq.pipeline.store.states import latest_run, read_run
 from bicliq.pipeline.versions.arrivals import Arrival
 from bicliq.pipeline.versions.quarantine import Quarantine, Why
@@ -37,14 +37,14 @@ def rollback(store: Store, run: str, *, reject: bool = False) -> tuple[str, list
     """
     with store.root.claim("update"):
         before = latest_run(store)
-        took, takes = (store.run(name).read_record("run.json").get("taken", {}) for name in (before, run))
+        took, takes = (store.run(name).record().taken or {} for name in (before, run))
         aside = Quarantine(store)
         why: Why = "rejected" if reject else "rolled back"
-        gone = [(key, entry) for key, entry in took.items() if key not in takes and not entry["deleted"]]
+        gone = [(key, entry) for key, entry in took.items() if key not in takes and not entry.deleted]
         for key, entry in gone:
             _, size, name = key.split(" ", 2)
-            arrival = Arrival(name, int(size), entry["modified"])
-            aside.set_aside(arrival, f"{why} with version {entry['version']}", why)
+            arrival = Arrival(name, int(size), entry.modified)
+            aside.set_aside(arrival, f"{why} with version {entry.version}", why)
         make_latest(store, run)  # last: who is killed before has set nothing aside that is not taken
     return before, [name_of_key(key) for key, _ in gone]
 
@@ -76,19 +76,18 @@ def make_latest(store: Store, run: str, follows: str | None = None) -> None:
         raise InputError(f"{folder.uri}: it is {opened.state}; only what is published can be the latest run")
     latest = store.run(latest_run(store)).manifest()
     make_next(folder, follows, stands_on(opened.asked))
-    created = moment_after(None if latest is None else str(latest["created"]))
-    if "layers" in opened.asked:
-        content = {name: value for name, value in opened.asked.items() if name != STORED}
-        manifest = {**opened.asked["manifest"], "created": created}
+    created = moment_after(None if latest is None else latest.created)
+    version = opened.asked.layered
+    if version is not None:
+        manifest = replace(version.manifest, created=created)
         announce(folder, created)
-        folder.write_record("run.json", {**content, "manifest": manifest}, named_files(opened.asked).values())
-        tell("version published", run=run, bicliques=manifest["bicliques"], digest=manifest["digest"])
+        folder.write(RunRecord.at, replace(opened.asked, layered=replace(version, manifest=manifest)))
+        tell("version published", run=run, bicliques=manifest.bicliques, digest=manifest.digest)
     else:
         publish(store, run, created=created)
 
 
-def stands_on(asked: dict[str, Any]) -> list[str]:
+def stands_on(asked: RunRecord) -> list[str]:
     """Return the folders that a run needs, as ``runs/3f2a``, by its run.json; its own is not."""
-    below = [asked["base"], *asked["layers"]] if "layers" in asked else []
-    runs = dict.fromkeys(str(run) for run in below if run != asked["run"])
-    return [f"graphs/{asked['graph']}", *(f"runs/{run}" for run in runs)]
+    runs = dict.fromkeys(run for run in (asked.base, *asked.layers) if run != asked.run)
+    return [f"graphs/{asked.graph}", *(f"runs/{run}" for run in runs)]

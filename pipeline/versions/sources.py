@@ -6,6 +6,7 @@ import datetime as dt
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import xxhash
@@ -20,6 +21,7 @@ from bicliq.pipeline.formats.recognise import recognise
 from bicliq.pipeline.formats.tables import names_its_columns
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.store.records import TakenFile
 
 CHOSEN = ("csv", "tsv", "parquet", "table", "jsonl", "excel", "duckdb")
 """Formats whose columns are chosen; others have fixed ones."""
@@ -125,13 +127,11 @@ def _file(uri: str) -> SourceFile:
 
 def taken_entries(
     files: Iterable[SourceFile], run: str, *, delete: bool = False, changed: bool = True
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, TakenFile]:
     """Return what the record of a run says of files that it took, by their keys."""
-    about: dict[str, Any] = {"version": run, "deleted": delete}
-    about["at"] = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-    if not changed:
-        about["changed"] = False
-    return {file.key: {**about, "modified": file.modified} for file in files if not file.in_memory}
+    at = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+    taken = partial(TakenFile, version=run, deleted=delete, at=at, changed=changed)
+    return {file.key: taken(modified=file.modified) for file in files if not file.in_memory}
 
 
 def name_of_key(key: str) -> str:

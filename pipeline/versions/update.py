@@ -33,12 +33,22 @@ from bicliq.pipeline.stages.revise import revise, slide
 from bicliq.pipeline.stages.window import left_out
 from bicliq.pipeline.store.account import NOTHING_READ, account
 from bicliq.pipeline.store.biclique_reader import LargerSides
-from bicliq.pipeline.store.bicliques import MASK, dump_of, publish_of
-from bicliq.pipeline.store.layout import FORMAT, GraphFolder, RunFolder, Store
+from bicliq.pipeline.store.bicliques import MASK
+from bicliq.pipeline.store.layout import GraphFolder, RunFolder, Store
 from bicliq.pipeline.store.log import Overtaken, make_next, refuse_many_writers
 from bicliq.pipeline.store.manifest import moment_after
 from bicliq.pipeline.store.publications import announce, forget
-from bicliq.pipeline.store.records import STORED, named_files
+from bicliq.pipeline.store.record import StoredFile
+from bicliq.pipeline.store.records import (
+    FORMAT,
+    LayerRows,
+    Manifest,
+    PlanRecord,
+    RunRecord,
+    TakenFile,
+    Updated,
+    Version,
+)
 from bicliq.pipeline.store.sizes import rank
 from bicliq.pipeline.store.states import OpenedRun, latest_run, read_run
 from bicliq.pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of, parts_of
@@ -46,7 +56,6 @@ from bicliq.pipeline.versions.batches import check_batch
 from bicliq.pipeline.versions.compact import compact, why_heavy
 from bicliq.pipeline.versions.difference import AnyChanges, Difference, Step
 from bicliq.pipeline.versions.layer import (
-    ChangeFile,
     Roots,
     fold,
     histogram_after,
@@ -163,7 +172,7 @@ def _updated(
         return _compacted(store, found, made.committed, settings)
 
 
-def _compacted(store: Store, found: UpdateRecord, asked: dict[str, Any], settings: Settings) -> UpdateRecord:
+def _compacted(store: Store, found: UpdateRecord, asked: RunRecord, settings: Settings) -> UpdateRecord:
     """Write a version, given with its run.json, whole where its layers have grown heavy."""
     why = why_heavy(store, asked, settings.versions.compact_share)
     if why is None:
@@ -197,7 +206,7 @@ class _Update:
         self._before = read_run(self._parent)
         _refuse_unfit(self._parent, self._before)
         self._checks: list[dict[str, Any]] = []
-        self.committed: dict[str, Any] | None = None  # the record of the version, where layers hold it
+        self.committed: RunRecord | None = None  # the record of the version, where layers hold it
         self._source = taken_from(source, self._origin["reading"], settings.ingest, delete=delete)
 
     def done(self) -> UpdateRecord:
@@ -239,10 +248,10 @@ class _Update:
 
     @property
     def _graph(self) -> str:
-        return str(self._before.asked["graph"])
+        return self._before.asked.graph
 
     @property
-    def _published(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _published(self) -> tuple[Manifest, PlanRecord]:
         """Manifest of the parent, and the plan of its base."""
         manifest, plan = self._before.manifest, self._before.plan
         if manifest is None or plan is None:  # such a run was refused
@@ -251,27 +260,26 @@ class _Update:
 
     @property
     def _base(self) -> RunFolder:
-        return self._store.run(str(self._before.asked.get("base", self._parent.run)))
+        return self._store.run(self._before.asked.base)
 
     @cached_property
     def _origin(self) -> dict[str, Any]:
         """The table of the first run, which all versions of it are of, and how it was read."""
-        if "table" in self._before.asked:
-            return {name: self._before.asked[name] for name in ("table", "reading")}
-        graph = self._store.graph(self._graph).read_record("graph.json")
-        summary = graph["summary"]
-        reading = {"format": graph["source"]["format"], "columns": summary["columns"], "policies": summary["policies"]}
-        return {"table": str(graph["source"]["uri"]), "reading": reading}
+        asked, graph = self._before.asked, self._store.graph(self._graph).record()
+        if asked.table is not None:
+            return {"table": asked.table, "reading": asked.reading}
+        reading = {name: graph.summary[name] for name in ("columns", "policies")}
+        return {"table": graph.source["uri"], "reading": {"format": graph.source["format"], **reading}}
 
     def _taken_by(self) -> str | None:
         """The version that took these files already, if one did and nothing undid it since.
 
         Files that were taken are left out where others were not.
         """
-        taken = self._before.asked.get("taken", {})
-        fresh = [file for file in self._files if taken.get(file.key, {}).get("deleted") != self._delete]
+        taken = self._before.asked.taken or {}
+        fresh = [file for file in self._files if file.key not in taken or taken[file.key].deleted != self._delete]
         if not fresh:
-            version = str(taken[self._files[-1].key]["version"])
+            version = taken[self._files[-1].key].version
             return version if self._store.run(version).exists() else self._parent.run  # it was pruned
         if len(fresh) < len(self._files):
             self._files, left_out = tuple(fresh), len(self._files) - len(fresh)
@@ -301,16 +309,14 @@ class _Update:
     def _without_change(self, run: str, how: How, reason: str, extended: Extended | None = None) -> UpdateRecord:
         """Say why nothing was committed."""
         tell("update changes nothing", run=run, how=how, reason=reason)
-        manifest = self._store.run(run).manifest()
-        assert manifest is not None  # a version that took something is published
-        return self._record(run, manifest, how, reason, extended, None, 0)
+        return self._record(run, self._store.run(run).published(), how, reason, extended, None, 0)
 
     # ---- what is committed -----------------------------------------------------------------------
 
     def _commit(self, extended: Extended) -> UpdateRecord:
-        search = self._before.asked["search"]
+        before = self._before.asked
         with timed("prepare", self._observer, self._seconds):
-            least = {name: int(search[name]) for name in ("min_left", "min_right", "min_edges")}
+            least = {name: getattr(before.search, name) for name in ("min_left", "min_right", "min_edges")}
             larger = self._graph if self._delete else extended.record.graph
             steps = [Step(extended.larger, larger, (extended.left, extended.right), self._delete, least)]
             if len(extended.gone[0]):
@@ -318,52 +324,52 @@ class _Update:
                 steps = [gone, *(step for step in steps if len(step.edges[0]))]
             changes = Difference(steps)
             self._check(extended, changes.cost)
-            way = changes.way(int(self._published[0]["bicliques"]))
-        asked = {
-            "run": self._folder.run,
-            "graph": extended.record.graph,
-            **{name: self._before.asked[name] for name in ("asks", "search", "plan")},
-            "publish": dump_of(publish_of(self._before.asked)),
-            "created": dt.datetime.now(dt.UTC).isoformat(),
-            "parent": self._parent.run,
-            **({"beside": True} if self._beside else {}),
+            way = changes.way(self._published[0].bicliques)
+        summary = extended.record.summary
+        asked = RunRecord(
+            run=self._folder.run,
+            graph=extended.record.graph,
+            asks=before.asks,
+            search=before.search,
+            plan=before.plan,
+            publish=before.publish,
+            created=dt.datetime.now(dt.UTC).isoformat(),
+            parent=self._parent.run,
+            beside=self._beside,
             **self._origin,
-            "taken": self._taken_now(),
-            "holds_taken_alone": bool(self._before.asked.get("holds_taken_alone"))
+            taken=self._taken_now(),
+            holds_taken_alone=before.holds_taken_alone
             and not self._delete
             and not any(file.in_memory for file in self._files),
-            "update": {
-                "how": way.how,
-                "reason": way.reason,
-                "deleted": self._delete,
-                "files": [file.record() for file in self._files],
-                "rows_read": extended.record.summary["rows_read"],
-                "edges": len(extended.left),
-                "unchanged": extended.unchanged,
-                "checks": self._checks,
-                "gone": len(extended.gone[0]),
-                "dropped_by_window": int(extended.record.summary["dropped_by_window"]),
-                "left_window": int(extended.record.summary.get("left_window", 0)),
-                **dict.fromkeys(("appeared", "vanished", "seconds")),
-                "workers": 0,
-                "placement": {},
-            },
-        }
+        )
+        did = Updated(
+            how=way.how,
+            reason=way.reason,
+            deleted=self._delete,
+            files=[file.record() for file in self._files],
+            rows_read=summary["rows_read"],
+            edges=len(extended.left),
+            unchanged=extended.unchanged,
+            checks=self._checks,
+            gone=len(extended.gone[0]),
+            dropped_by_window=summary["dropped_by_window"],
+            left_window=summary.get("left_window", 0),
+        )
         if way.how == "changes":
             try:
-                return self._changed(asked, changes, way, extended)
+                return self._changed(asked, did, changes, way, extended)
             except kernels.TooManyError as error:
                 expected = f"about {way.found:,}" if way.found else "few"
                 way = Way("full run", f"{error}, where {expected} were expected: a full run is cheaper")
-                asked["update"].update(how=way.how, reason=way.reason)
-        return self._searched_whole(asked, way, extended)
+                did = replace(did, how=way.how, reason=way.reason)
+        return self._searched_whole(replace(asked, update=did), way, extended)
 
-    def _taken_now(self) -> dict[str, Any]:
+    def _taken_now(self) -> dict[str, TakenFile]:
         """The files that versions took, and whether they were last taken away.
 
         A file that is taken anew in place of what it held is no longer what it was.
         """
-        before = self._before.asked.get("taken", {})
+        before = self._before.asked.taken or {}
         if self._holding is not None:
             anew = {file.name for file in self._files}
             before = {key: entry for key, entry in before.items() if name_of_key(key) not in anew}
@@ -373,14 +379,12 @@ class _Update:
         """Write down in the parent that files which change nothing were taken."""
         asked = self._before.asked
         entries = taken_entries(self._files, self._parent.run, delete=self._delete, changed=False)
-        content = {name: value for name, value in asked.items() if name != STORED}
-        taken = {**asked.get("taken", {}), **entries}
-        self._parent.write_record("run.json", {**content, "taken": taken}, named_files(asked).values())
+        self._parent.write(asked.at, replace(asked, taken={**(asked.taken or {}), **entries}))
 
-    def _searched_whole(self, asked: dict[str, Any], way: Way, extended: Extended) -> UpdateRecord:
+    def _searched_whole(self, asked: RunRecord, way: Way, extended: Extended) -> UpdateRecord:
         """Search the new graph like any run, which goes on where it was killed."""
         if not self._folder.exists():
-            self._folder.write_record("run.json", asked)
+            self._folder.write(asked.at, asked)
         limit = self._settings.search.memory_limit
         planned = plan_run(self._store, self._folder.run, self._settings.data_backend, self._settings.cluster, limit)
         call = self._settings.model_copy(
@@ -389,57 +393,58 @@ class _Update:
         job = Job(call, self._observer, self._store, planned=planned, seconds=self._seconds)
         work_through(job, chosen("check"))
         summary = finish(job)
-        manifest = self._folder.manifest()
-        assert manifest is not None  # it was just published
         return replace(
-            self._record(self._folder.run, manifest, "full run", way.reason, extended, None, summary.bytes),
+            self._record(
+                self._folder.run, self._folder.published(), "full run", way.reason, extended, None, summary.bytes
+            ),
             workers=len(summary.busy),
             placement=summary.placement,
         )
 
-    def _changed(self, asked: dict[str, Any], changes: Difference, way: Way, extended: Extended) -> UpdateRecord:
+    def _changed(
+        self, asked: RunRecord, did: Updated, changes: Difference, way: Way, extended: Extended
+    ) -> UpdateRecord:
         """Search what appears and vanishes, write it, and commit the version."""
         settings = self._settings
         placement = place_changes(settings.search, settings.cluster, paths=changes.cost, found=way.found)
-        bicliques, graph = int(self._published[0]["bicliques"]), self._store.graph(extended.record.graph)
+        bicliques, graph = self._published[0].bicliques, self._store.graph(extended.record.graph)
         with timed("search", self._observer, self._seconds):
             hashes, plan = extended.hashes(graph), read_plan(self._base)
             roots = Roots(plan, len(hashes[0 if plan.side == "left" else 1]))
-            as_rows = partial(roots.rows, hashes=hashes, bicliques=bicliques, publish=publish_of(self._before.asked))
+            as_rows = partial(roots.rows, hashes=hashes, bicliques=bicliques, publish=asked.publish)
             found = find_changes(changes, self._folder, placement, way, as_rows, self._observer.dashboard)
         appeared, vanished = found.changes.appeared, found.changes.vanished
-        did: dict[str, Any] = {"appeared": len(appeared), "vanished": len(vanished)}
-        asked["update"].update(workers=found.workers, placement=placement.record("changes"))
+        counted: dict[str, Any] = {"appeared": len(appeared), "vanished": len(vanished)}
+        did = replace(did, **counted, workers=found.workers, placement=placement.record("changes"))
         with timed("write", self._observer, self._seconds):
             layers = layers_of(self._store, self._before.asked)
             stay, *changed = self._folded(layers, found.changes, roots, bicliques, graph)
             how: Any = {
-                "publish": publish_of_layer(publish_of(self._before.asked), changed, bicliques),
+                "publish": publish_of_layer(asked.publish, changed, bicliques),
                 "threads": found.threads or 1,
             }
             written = [
                 write_changes(self._folder, name, some, roots, hashes, by_partition=name == VANISHED, **how)
                 for name, some in zip((APPEARED, VANISHED), changed, strict=True)
             ]
-        did["seconds"] = {**self._seconds}
-        asked["update"].update(did)
+        files = tuple(file for file, _ in written)
+        asked = replace(asked, stored=files, update=replace(did, seconds={**self._seconds}))
         record = self._described(asked, layers[:stay], written, found, extended)
-        announce(self._folder, record["manifest"]["created"])
-        stands = self._folder.commit("run.json", record, [change.file for change in written])
+        announce(self._folder, record.version.manifest.created)
+        stands = self._folder.commit(record.at, record)
         try:
             make_next(self._folder, self._follows, stands_on(record))
         except Overtaken:
-            self._folder.remove("run.json", *(change.file.name for change in written))
+            self._folder.remove(record.at, *record.named)
             forget(self._store, self._folder.run)
             raise
         self._folder.sweep()
         graph.sweep()
-        did["seconds"] = sum(self._seconds.values())
-        if left := asked["update"]["left_window"]:
-            did["left_window"] = left
-        tell("version committed", run=self._folder.run, parent=self._parent.run, **did)
-        self.committed, added = stands, sum(change.file.bytes for change in written)
-        return self._record(self._folder.run, stands["manifest"], "changes", way.reason, extended, stands, added)
+        left = {"left_window": did.left_window} if did.left_window else {}
+        seconds = sum(self._seconds.values())
+        tell("version committed", run=self._folder.run, parent=self._parent.run, **counted, seconds=seconds, **left)
+        self.committed, added, held = stands, sum(file.bytes for file in files), stands.version.manifest
+        return self._record(self._folder.run, held, "changes", way.reason, extended, stands.update, added)
 
     def _folded(
         self, layers: tuple[Layer, ...], changes: AnyChanges, roots: Roots, bicliques: int, graph: GraphFolder
@@ -460,91 +465,80 @@ class _Update:
 
     def _described(
         self,
-        asked: dict[str, Any],
+        asked: RunRecord,
         below: tuple[Layer, ...],
-        written: list[ChangeFile],
+        written: list[tuple[StoredFile, LayerRows]],
         found: Found,
         extended: Extended,
-    ) -> dict[str, Any]:
+    ) -> RunRecord:
         """The record of a version: what was asked, its layers, what changed, and its manifest.
 
         It is reckoned from that of the layers below its own, which its parent may have more of.
         """
-        appeared, vanished = written
-        before, plan = self._before_layer(below), self._published[1]
-        record = {
-            **asked,
-            "base": self._base.run,
-            "layers": [*(layer.folder.run for layer in below), self._folder.run],
-            "appeared": appeared.record(),
-            "vanished": vanished.record(),
+        (_, appeared), (_, vanished) = written
+        before, plan, made = self._before_layer(below), self._published[1], extended.record
+        total = int(before.digest, 16) + int(appeared.digest, 16) - int(vanished.digest, 16)
+        histograms: dict[str, Any] = {
+            name: histogram_after(getattr(before, name), vanished.sizes[side], appeared.sizes[side])
+            for side, name in (("left", "left_histogram"), ("right", "right_histogram"))
         }
-        total = int(before["digest"], 16) + appeared.digest - vanished.digest
-        made = extended.record
-        record["manifest"] = {
-            "run": self._folder.run,
-            "graph": made.graph,
-            "side": plan["side"],
-            "n_left": made.n_left,
-            "n_right": made.n_right,
-            "n_edges": made.n_edges,
-            "bicliques": int(before["bicliques"]) + appeared.rows - vanished.rows,
-            "digest": f"{total & MASK:016x}",
-            "complete": True,
-            "limit": None,
-            "partitions": int(before["partitions"]) + 1,
-            "bytes": int(before["bytes"]) + sum(change.file.bytes for change in written),
-            "backend": found.backend,
-            "threads": found.threads,
-            **{
-                f"{side}_histogram": histogram_after(
-                    before[f"{side}_histogram"], vanished.sizes[side], appeared.sizes[side]
-                )
-                for side in ("left", "right")
-            },
-            "seconds": asked["update"]["seconds"],
-            "created": moment_after(str(before["created"])),
-            "files": [],
-            "checks": self._checks,
-            "machine": machine_facts(),
-        }
-        record["manifest"]["largest"] = self._largest(record, before, written)
-        return record
+        manifest = Manifest(
+            run=self._folder.run,
+            graph=made.graph,
+            side=plan.side,
+            n_left=made.n_left,
+            n_right=made.n_right,
+            n_edges=made.n_edges,
+            bicliques=before.bicliques + appeared.rows - vanished.rows,
+            digest=f"{total & MASK:016x}",
+            complete=True,
+            limit=None,
+            partitions=before.partitions + 1,
+            bytes=before.bytes + sum(file.bytes for file in asked.stored),
+            backend=found.backend,
+            threads=found.threads,
+            largest=None,
+            **histograms,
+            seconds=self._seconds.copy(),
+            created=moment_after(before.created),
+            files=[],
+            checks=self._checks,
+            machine=machine_facts(),
+        )
+        layers = [*(layer.folder.run for layer in below), self._folder.run]
+        version = Version(base=self._base.run, layers=layers, appeared=appeared, vanished=vanished, manifest=manifest)
+        largest = self._largest(replace(asked, layered=version), before)
+        return replace(asked, layered=replace(version, manifest=replace(manifest, largest=largest)))
 
-    def _before_layer(self, below: tuple[Layer, ...]) -> dict[str, Any]:
+    def _before_layer(self, below: tuple[Layer, ...]) -> Manifest:
         """The manifest of the version that the layers below make; without one, that of the base."""
         if below:
-            return dict(below[-1].record["manifest"])
-        own = self._base.run == self._parent.run
-        manifest = self._before.manifest if own else self._base.manifest()
-        assert manifest is not None  # it was read with the parent
-        return manifest
+            return below[-1].record.version.manifest
+        return self._published[0] if self._base.run == self._parent.run else self._base.published()
 
-    def _largest(self, record: dict[str, Any], before: dict[str, Any], written: list[ChangeFile]) -> Any:
+    def _largest(self, record: RunRecord, before: Manifest) -> Any:
         """The largest biclique of the version, which is not committed yet."""
         plan, base = self._published[1], self._base
-        asked = self._before.asked if base.run == self._parent.run else base.read_record("run.json")
-        named = {change.file.name: {"bytes": change.file.bytes, "checksum": change.file.checksum} for change in written}
-        layers = layers_of(self._store, {**record, STORED: named})
+        asked = self._before.asked if base.run == self._parent.run else base.record()
         commits = {number: part.commit for number, part in self._before.parts.items() if part.base is not None}
-        parts = parts_of(base, asked, str(plan["digest"]), commits, layers)
-        largest, gone = before["largest"], written[1].sizes["largest"]
+        parts = parts_of(base, asked, plan.digest, commits, layers_of(self._store, record))
+        largest, gone = before.largest, record.version.vanished.sizes["largest"]
         may_be_gone = largest is not None and gone is not None and rank(gone) >= rank(largest)
         return largest_after(largest, parts, read=may_be_gone)
 
     def _record(
         self,
         run: str,
-        manifest: dict[str, Any],
+        manifest: Manifest,
         how: How,
         reason: str,
         extended: Extended | None,
-        stands: dict[str, Any] | None,
+        did: Updated | None,
         added: int,
     ) -> UpdateRecord:
         nothing = 0 if how in ("nothing", "taken") else None
         changed: dict[str, Any] = {
-            name: nothing if stands is None else int(stands["update"][name]) for name in ("appeared", "vanished")
+            name: nothing if did is None else getattr(did, name) for name in ("appeared", "vanished")
         }
         seconds = self._seconds
         return UpdateRecord(
@@ -562,10 +556,10 @@ class _Update:
             dropped_by_window=0 if extended is None else int(extended.record.summary["dropped_by_window"]),
             left_window=0 if extended is None else int(extended.record.summary.get("left_window", 0)),
             **changed,
-            **{name: manifest[name] for name in OF_THE_MANIFEST},
+            **{name: getattr(manifest, name) for name in OF_THE_MANIFEST},
             checks=self._checks,
-            workers=0 if stands is None else int(stands["update"]["workers"]),
-            placement={} if stands is None else stands["update"]["placement"],
+            workers=0 if did is None else did.workers,
+            placement={} if did is None else did.placement,
             bytes=added,
             seconds={**seconds, "total": round(sum(seconds.values()), 6)},
             account=NOTHING_READ if extended is None else account(extended.record.summary),

@@ -22,7 +22,7 @@ from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.edge_table import POLICIES
 from bicliq.pipeline.store.account import NOTHING_READ
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.records import STORED, named_files
+from bicliq.pipeline.store.records import RunRecord, TakenFile
 from bicliq.pipeline.store.states import latest_published
 from bicliq.pipeline.versions.arrivals import Arrival, Look, look, look_at, refuse_store_inside, settled
 from bicliq.pipeline.versions.quarantine import Quarantine, Why
@@ -187,7 +187,7 @@ class Watch:
                 return Taken(self._place, store.uri, _sources(store, killed), run=found)
             with failures_notified(self._settings, self._place):
                 latest = latest_published(store)
-                asked = {} if latest is None else store.run(latest).read_record("run.json")
+                asked = None if latest is None else store.run(latest).record()
                 self._refuse_unfit(asked)
                 ready, waiting, passed_over, left = self._settled(asked)
                 new, changed, aside = self._sorted_out(asked, ready)
@@ -205,7 +205,7 @@ class Watch:
         self,
         store: Store,
         latest: str | None,
-        asked: dict[str, Any],
+        asked: RunRecord | None,
         new: list[Arrival],
         changed: list[Arrival],
         about: Taken,
@@ -229,7 +229,7 @@ class Watch:
         self,
         store: Store,
         latest: str | None,
-        asked: dict[str, Any],
+        asked: RunRecord | None,
         new: list[Arrival],
         changed: list[Arrival],
         about: Taken,
@@ -262,7 +262,7 @@ class Watch:
     # ---- what is there ---------------------------------------------------------------------------
 
     def _settled(
-        self, asked: dict[str, Any]
+        self, asked: RunRecord | None
     ) -> tuple[list[Arrival], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Unknown files that are settled; the others; what is not meant, and what is set aside."""
         first, aside = self._unknown(asked, look(self._place))
@@ -272,16 +272,12 @@ class Watch:
         ready, written = settled(first, self._unknown(asked, look(self._place))[0])
         return ready, tuple(without_secrets(file.uri) for file in written), first.passed_over, aside
 
-    def _unknown(self, asked: dict[str, Any], seen: Look) -> tuple[Look, tuple[str, ...]]:
+    def _unknown(self, asked: RunRecord | None, seen: Look) -> tuple[Look, tuple[str, ...]]:
         """Leave out the files that were taken, and have the size and time that they had then.
 
         And those that are set aside; returns which of these were rolled back or rejected, too.
         """
-        known = {
-            (name_of_key(key), int(key.split(" ", 2)[1]), entry.get("modified"))
-            for key, entry in asked.get("taken", {}).items()
-            if not entry["deleted"]
-        }
+        known = {(name_of_key(key), int(key.split(" ", 2)[1]), entry.modified) for key, entry in _taken(asked).items()}
         fresh = [
             f for f in seen.files if (without_secrets(f.uri), f.bytes, f.modified) not in known and f not in self._same
         ]
@@ -290,7 +286,7 @@ class Watch:
         return replace(seen, files=tuple(f for f in fresh if why[f] not in self._left_aside)), left
 
     def _sorted_out(
-        self, asked: dict[str, Any], files: list[Arrival]
+        self, asked: RunRecord | None, files: list[Arrival]
     ) -> tuple[list[Arrival], list[Arrival], list[dict[str, Any]]]:
         """Tell new files from those that changed, and from those that are set aside.
 
@@ -309,7 +305,7 @@ class Watch:
                 aside.append(self._set_aside(file, sentence(error)))
         return new, changed, aside
 
-    def _is_new(self, asked: dict[str, Any], file: Arrival) -> bool:
+    def _is_new(self, asked: RunRecord | None, file: Arrival) -> bool:
         """Whether no version took a file of this name; one that is as it was is remembered."""
         name = without_secrets(file.uri)
         taken = {key: entry for key, entry in _taken(asked).items() if name_of_key(key) == name}
@@ -318,7 +314,7 @@ class Watch:
         elif taken and not self._replace:
             last = list(taken.values())[-1]
             raise InputError(
-                f"{name}: has changed since version {last['version']} took it at {last.get('at', 'some time')}; put new rows in a"
+                f"{name}: has changed since version {last.version} took it at {last.at}; put new rows in a"
                 " new file, or take it anew in place of what it held, with replace = true"
             )
         return not taken
@@ -333,35 +329,33 @@ class Watch:
         def remember(name: str) -> None:
             refuse_changed(taken)
             folder = store.run(name)
-            asked = folder.read_record("run.json")
-            content = {entry: value for entry, value in asked.items() if entry != STORED}
-            about = {"taken": taken_entries(taken, name), "holds_taken_alone": True}
-            folder.write_record("run.json", {**content, **about}, named_files(asked).values())
+            entries = taken_entries(taken, name)
+            folder.write(RunRecord.at, replace(folder.record(), taken=entries, holds_taken_alone=True))
 
         return run(files, settings, replace(observer, planned=remember))
 
-    def _refuse_unfit(self, asked: dict[str, Any]) -> None:
+    def _refuse_unfit(self, asked: RunRecord | None) -> None:
         """Refuse what is asked for otherwise than the first run was, and a run of unknown files.
 
         Which files such a run holds matters only where a file that is taken twice changes weights.
         """
         sums = "sum" in (self._settings.ingest.duplicates, self._known_policies(asked).get("duplicates"))
-        if asked and "taken" not in asked and sums:
+        if asked and asked.taken is None and sums:
             raise InputError(
                 f"{self._settings.store}: which files its run holds is not known, and with duplicates = 'sum' none may"
                 " count twice; begin another store with a watch"
             )
         self._refuse_other_policies(asked)
         for group, names in FIXED.items():
-            for name in names if group in asked else ():
-                given, known = getattr(getattr(self._settings, group), name), asked[group][name]
+            for name in names if asked else ():
+                given, known = (getattr(getattr(of, group), name) for of in (self._settings, asked))
                 if name in getattr(self._settings, group).model_fields_set and given != known:
                     raise InputError(
                         f"{self._settings.store}: its run has {name} = {known}, and {given} is asked for; leave it out,"
                         " or begin another store"
                     )
 
-    def _refuse_other_policies(self, asked: dict[str, Any]) -> None:
+    def _refuse_other_policies(self, asked: RunRecord | None) -> None:
         """Refuse what no file is to blame for, so that none is set aside for it."""
         given, known = self._settings.ingest, self._known_policies(asked)
         for name in POLICIES if self._quarantine is not None and known else ():
@@ -371,7 +365,7 @@ class Watch:
                     " for; leave it out, or begin another store"
                 )
 
-    def _holding(self, asked: dict[str, Any], uris: tuple[str, ...]) -> Files:
+    def _holding(self, asked: RunRecord | None, uris: tuple[str, ...]) -> Files:
         """Return all files that the version with changed files holds; all others must be there."""
         with failures_notified(self._settings, self._place):
             why_not = self._why_not_anew(asked)
@@ -392,24 +386,25 @@ class Watch:
                     )
         return Files(f"{self._place} ({len(kept) + len(uris)} files)", (*kept, *uris))
 
-    def _known_policies(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def _known_policies(self, asked: RunRecord | None) -> dict[str, Any]:
         """Policies of the graph of a run."""
-        if not asked:
+        if asked is None:
             return {}
-        graph = Store.open(self._settings.store).graph(str(asked["graph"]))
-        return dict(graph.read_record("graph.json")["summary"]["policies"])
+        graph = Store.open(self._settings.store).graph(asked.graph)
+        return dict(graph.record().summary["policies"])
 
-    def _why_not_anew(self, asked: dict[str, Any]) -> str | None:
-        if not asked.get("holds_taken_alone"):
+    def _why_not_anew(self, asked: RunRecord | None) -> str | None:
+        if asked is None or not asked.holds_taken_alone:
             return "the run has edges of which no file is known (it was not begun by a watch, or edges were taken away)"
         if "error" in (self._settings.ingest.duplicates, self._known_policies(asked).get("duplicates")):
             return "all files are then read as one table, in which duplicates = 'error' forbids what they share"
         return None
 
 
-def _taken(asked: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _taken(asked: RunRecord | None) -> dict[str, TakenFile]:
     """Files that a version holds, by their keys."""
-    return {key: entry for key, entry in asked.get("taken", {}).items() if not entry["deleted"]}
+    entries = (asked and asked.taken) or {}
+    return {key: entry for key, entry in entries.items() if not entry.deleted}
 
 
 def _silent_about_failures(settings: Settings) -> Settings:
@@ -424,8 +419,8 @@ def _unfinished(store: Store) -> str | None:
     latest = latest_published(store)
     for name in store.runs():
         folder = store.run(name)
-        asked = folder.read_record("run.json")
-        begun = "taken" in asked and "compacts" not in asked and asked.get("parent") == latest
+        asked = folder.record()
+        begun = asked.taken is not None and asked.compacts is None and asked.parent == latest
         if begun and folder.manifest() is None:
             return name
     return None
@@ -433,5 +428,5 @@ def _unfinished(store: Store) -> str | None:
 
 def _sources(store: Store, name: str) -> tuple[str, ...]:
     """Files that a run took itself."""
-    entries = store.run(name).read_record("run.json")["taken"].items()
-    return tuple(name_of_key(key) for key, entry in entries if entry["version"] == name)
+    entries = (store.run(name).record().taken or {}).items()
+    return tuple(name_of_key(key) for key, entry in entries if entry.version == name)

@@ -27,7 +27,8 @@ from bicliq.pipeline.settings import SearchSettings, load_settings
 from bicliq.pipeline.stages.search import enumerate_table
 from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.publications import PLACE, last_number, number_name
+from bicliq.pipeline.store.publications import last_number, number_name
+from bicliq.pipeline.store.records import Numbered
 from bicliq.pipeline.store.states import latest_run
 from bicliq.pipeline.versions.sources import name_of_key
 from tests.faults.campaign import NOT_PUBLISHED
@@ -187,9 +188,9 @@ class Shop:
             store = Store.open(uri)
             names |= {
                 "latest": latest_run(store),
-                "parent": store.run(latest_run(store)).asked.get("parent", latest_run(store)),
+                "parent": store.run(latest_run(store)).asked.parent or latest_run(store),
             }
-            names["second"] = next(run for run in store.runs() if "layers" in store.run(run).asked)
+            names["second"] = next(run for run in store.runs() if store.run(run).asked.layered is not None)
         words = [word.format(**names) for word in command.split()]
         out = self.folder / f"said-{next(self._n)}"
         process = SERVER.Process(target=told, args=([*words, "--store", uri, "--json"], str(out), aws(), wait))
@@ -204,10 +205,10 @@ class Shop:
 
     def expected(self, store: Store, run: str) -> tuple[int, str]:
         """Number and digest of the bicliques of all edges that a run says it took."""
-        asked = store.run(run).read_record("run.json")
-        graph = store.graph(str(asked["graph"])).read_record("graph.json")
-        table = asked.get("table", graph["source"]["uri"])
-        taken = frozenset(name_of_key(key) for key, e in asked.get("taken", {}).items() if not e["deleted"])
+        asked = store.run(run).record()
+        graph = store.graph(asked.graph).record()
+        table = asked.table or graph.source["uri"]
+        taken = frozenset(name_of_key(key) for key, e in (asked.taken or {}).items() if not e.deleted)
         key = table, taken
         if key not in self._known:
             lines = ["l,r", *sorted({line for uri in (table, *taken) for line in _lines(uri)})]
@@ -281,12 +282,12 @@ def check_latest(shop: Shop, store: Store, trial: Trial, found: list[Ended], *, 
     latest = latest_run(store)
     manifest = store.run(latest).manifest()
     assert manifest is not None, (str(trial), latest)
-    assert manifest["complete"], (str(trial), latest)
-    has = manifest["bicliques"], manifest["digest"]
+    assert manifest.complete, (str(trial), latest)
+    has = manifest.bicliques, manifest.digest
     assert has == shop.expected(store, latest), (str(trial), latest, has, shop.expected(store, latest), found)
-    taken = {Path(name_of_key(key)).name for key in store.run(latest).read_record("run.json").get("taken", {})}
-    names = (f"{PLACE}/{number_name(number)}" for number in range(1, last_number(store) + 1))
-    numbered = [store.root.read_record(name)["run"] for name in names]
+    taken = {Path(name_of_key(key)).name for key in store.run(latest).record().taken or {}}
+    names = (number_name(number) for number in range(1, last_number(store) + 1))
+    numbered = [store.root.read(Numbered, name).run for name in names]
     for at, one in enumerate(found):
         if one.code == 0 and one.name in JOINS:
             others = {other.name for other in found if other is not one} if at_once else set(trial.pair[at + 1 :])

@@ -27,10 +27,11 @@ from bicliq.pipeline.settings import (
 )
 from bicliq.pipeline.stages.ingest import ingest
 from bicliq.pipeline.stages.plan import plan
-from bicliq.pipeline.stages.planned import plan_files, read_plan, read_plan_record
+from bicliq.pipeline.stages.planned import plan_files, read_plan
 from bicliq.pipeline.stages.search import enumerate_table
 from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.records import PlanRecord
 from bicliq.pipeline.store.states import latest_run
 from bicliq.pipeline.versions.compact import compact
 from bicliq.pipeline.versions.prune import prune
@@ -110,7 +111,7 @@ def test_one_plan_stands_and_both_end_with_its_answer(killed: str, place: str, t
         (expected["bicliques"], expected["digest"])
     }
     folder = store.run(run)
-    planned = read_plan_record(folder)
+    planned = folder.read(PlanRecord)
     commits = folder.committed()
     assert sorted(commits) == list(range(planned.partitions))
     assert {commit.plan for commit in commits.values()} == {planned.digest}
@@ -126,7 +127,7 @@ def test_the_two_ways_would_cut_differently(tmp_path: Path) -> None:
     cut = {}
     for way in WAYS:
         store = Store.open(str(tmp_path / way.replace(" ", "-")))
-        cut[way] = read_plan_record(store.run(answer_of(given(way, tmp_path, store.uri))["run"])).partitions
+        cut[way] = store.run(answer_of(given(way, tmp_path, store.uri))["run"]).planned.partitions
     assert cut["here"] < cut["on workers"]
 
 
@@ -154,7 +155,7 @@ def test_a_plan_that_comes_while_another_is_written_stands(first: str, moment: s
     planned = plan(store, graph, search, PlanSettings(), cluster=ways[first])
     assert [planned] == came
     folder = store.run(planned.run)
-    assert read_plan_record(folder) == planned
+    assert folder.read(PlanRecord) == planned
     assert read_plan(folder).digest == planned.digest
     found = verify_store(store)
     assert (found.problems, found.leftovers) == ([], [])
@@ -165,7 +166,7 @@ def test_a_damaged_plan_is_made_again_and_the_first_stands(tmp_path: Path, opene
     store, graph, ways = two_plans(tmp_path, "damaged")
     before = plan(store, graph, SearchSettings(), PlanSettings(), cluster=ways["here"])
     folder = store.run(before.run)
-    flip_a_bit(folder, plan_files(folder.read_record("plan.json"))["plan"].name)
+    flip_a_bit(folder, plan_files(folder.read(PlanRecord))["plan"].name)
     again, known = (
         plan(store, graph, SearchSettings(), PlanSettings(), cluster=way) for way in reversed(ways.values())
     )
@@ -204,7 +205,7 @@ def just_before_the_number(door: Door, action: Callable[[], Any]) -> list[Any]:
 
 
 def files_of(store: Store) -> set[str]:
-    taken = store.run(latest_run(store)).read_record("run.json").get("taken", {})
+    taken = store.run(latest_run(store)).record().taken or {}
     return {Path(name_of_key(key)).name for key in taken}
 
 
@@ -214,7 +215,7 @@ def whole(store: Store, folder: Path) -> bool:
     (folder / "united.csv").write_text("\n".join(["l,r", *sorted(lines), ""]))
     expected = enumerate_table(str(folder / "united.csv"), load_settings(), "digest")
     manifest = store.run(latest_run(store)).manifest()
-    return manifest is not None and manifest["digest"] == expected["digest"]
+    return manifest is not None and manifest.digest == expected["digest"]
 
 
 def test_the_second_of_two_updates_of_one_version_is_refused_and_joins_when_it_is_given_again(

@@ -117,5 +117,5 @@ def test_an_update_on_a_gpu_makes_the_version_of_the_cpu(tmp_path: Path, delete:
     here, there = found
     assert (there.digest, there.appeared, there.vanished) == (here.digest, here.appeared, here.vanished)
     assert (here.how, there.how, there.backend) == ("changes", "changes", "cuda")
-    record = Store.open(there.store).run(there.version).read_record("run.json")
-    assert record["update"]["placement"]["search"].startswith("cuda: ")
+    record = Store.open(there.store).run(there.version).record()
+    assert record.update.placement["search"].startswith("cuda: ")

@@ -20,7 +20,7 @@ from bicliq.kernels.cuda.device import MEMORY_VARIABLE
 from bicliq.pipeline.questions.count import count_run, count_table
 from bicliq.pipeline.questions.count_asked import CountAsked
 from bicliq.pipeline.settings import load_settings
-from bicliq.pipeline.store.records import named_files
+from bicliq.pipeline.store.records import Counts
 from bicliq.pipeline.store.results import open_run
 from tests import real_graphs
 from tests.real_graphs import DATA
@@ -105,8 +105,7 @@ def test_the_product_counts_on_the_gpu_in_memory_and_by_partitions(tmp_path: Pat
         for place, asked in (("cpu", load_settings(cluster={"local": True})), ("cuda", settings))
     ]
     tables = [
-        found.folder.read_table(named_files(found.folder.read_record("counts.json"))["vertex_counts.parquet"])
-        for found in of_vertices
+        found.folder.read_table(found.folder.read(Counts).named["vertex_counts.parquet"]) for found in of_vertices
     ]
     assert tables[0].equals(tables[1])
 

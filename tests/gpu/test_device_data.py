@@ -21,7 +21,7 @@ from bicliq.pipeline.stages.ingest import ingest, read_edge_table
 from bicliq.pipeline.stages.plan import plan
 from bicliq.pipeline.stages.profile import all_two_hop, profile
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.records import named_files
+from bicliq.pipeline.store.records import Profile
 from tests.gpu.records import without_times
 from tests.real_graphs import DATA
 
@@ -181,7 +181,7 @@ def test_graph_profile_and_plan_are_those_of_the_cpu(tmp_path, name, monkeypatch
         graph = ingest(str(DATA / name), store, options, backend=backend)
         figures = without_times(profile(store, graph.graph, backend))
         folder = store.graph(graph.graph)
-        stored = {**folder.stored(), **named_files(folder.read_record("profile.json"))}
+        stored = {**folder.record().named, **folder.read(Profile).named}
         tables = [folder.read_table(stored[f"{n}.parquet"]) for n in ("profile", "edges", "left_ids", "right_ids")]
         records = []
         for search, cut in ((SearchSettings(), PlanSettings()), (SearchSettings(min_left=3, min_right=2, side="left"), PlanSettings(partitions=9)),
@@ -189,7 +189,7 @@ def test_graph_profile_and_plan_are_those_of_the_cpu(tmp_path, name, monkeypatch
             planned = plan(store, graph.graph, search, cut, backend)
             records.append(without_times(planned))
             run = store.run(planned.run)
-            tables.append(run.read_table(named_files(run.read_record("plan.json"))["plan.parquet"]))
+            tables.append(run.read_table(run.planned.named["plan.parquet"]))
         found[backend] = graph.graph, figures, records, tables
     for ours, theirs in zip(found["cuda"][:3], found["cpu"][:3], strict=True):
         assert ours == theirs

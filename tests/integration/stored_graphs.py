@@ -11,6 +11,7 @@ from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.store.folder import Folder
 from bicliq.pipeline.store.labels import label_hashes, labels_table
 from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.records import StoredGraph
 from tests.reference.brute_force import maximal_bicliques, passing
 
 
@@ -26,7 +27,8 @@ def put_graph(store: Store, graph: BipartiteGraph) -> str:
     right_ids = labels_table(pa.array([right_label(i) for i in range(graph.n_right)], pa.int64()))
     tables = {"edges.parquet": graph.to_batches(), "left_ids.parquet": left_ids, "right_ids.parquet": right_ids}
     sizes = {"n_left": graph.n_left, "n_right": graph.n_right, "n_edges": graph.n_edges}
-    folder.write_record("graph.json", sizes, [folder.write_table(name, table) for name, table in tables.items()])
+    stored = tuple(folder.write_table(name, table) for name, table in tables.items())
+    folder.write(StoredGraph.at, StoredGraph(stored=stored, **sizes, summary={}, seconds={}))
     return graph.digest
 
 

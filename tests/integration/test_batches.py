@@ -28,7 +28,7 @@ def asked(command, what, tmp_path, *more):
 
 def record_of(tmp_path):
     store = Store.open(str(tmp_path / "s"))
-    return store.run(latest_run(store)).read_record("run.json")
+    return store.run(latest_run(store)).record()
 
 
 MANY = "".join(f"u{n % 10},i{n % 7}\n" for n in range(100))
@@ -53,7 +53,7 @@ def test_a_watch_checks_every_batch(tmp_path, capsys, rows, threshold, said):
     put(folder / "2.csv", FEW.replace("u9,i0", "u9,i1"))
     assert invoke(asked("watch", folder, tmp_path, *threshold)) == 0
     before = record_of(tmp_path)
-    assert "update" in before
+    assert before.update is not None
     put(folder / "3.csv", rows)
     capsys.readouterr()
     assert invoke(asked("watch", folder, tmp_path, *threshold)) == 2
@@ -62,7 +62,7 @@ def test_a_watch_checks_every_batch(tmp_path, capsys, rows, threshold, said):
     assert "nothing was joined" in error
     assert record_of(tmp_path) == before
     assert invoke(asked("watch", folder, tmp_path, *threshold, "--on-fail", "flag")) == 0
-    states = {check["name"]: check["state"] for check in record_of(tmp_path)["update"]["checks"]}
+    states = {check["name"]: check["state"] for check in record_of(tmp_path).update.checks}
     assert states[said.split(":")[0]] == "fail"
     assert verify_store(Store.open(str(tmp_path / "s"))).problems == []
 

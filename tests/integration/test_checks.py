@@ -12,8 +12,8 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.run import resume, run
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.stages.verify import verify_store
-from bicliq.pipeline.store.layout import CHECKS_RECORD, Store
-from bicliq.pipeline.store.manifest import read_manifest
+from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.records import Checks
 from tests.integration.server import artifacts
 
 
@@ -50,7 +50,7 @@ def test_each_check_is_measured_and_stands_in_the_manifest(tmp_path, table):
     assert second.run != first.run
     assert values(second)["rows"] == ("pass", 0.25)
     assert values(second)["labels"] == ("pass", 25 / 132)
-    assert read_manifest(Store.open(settings.store), second.run).checks == second.checks
+    assert Store.open(settings.store).run(second.run).published().checks == second.checks
     assert verify_store(Store.open(settings.store)).ok
 
 
@@ -111,7 +111,7 @@ def test_another_source_is_not_compared(tmp_path, table):
 def test_damaged_checks_are_mended(tmp_path, table):
     record = run(write(table, 100), asked(tmp_path))
     folder = Store.open(str(tmp_path / "store")).run(record.run)
-    folder.write_bytes(CHECKS_RECORD, b"{}")
+    folder.write_bytes(Checks.at, b"{}")
     run(write(table, 90), asked(tmp_path))
     assert invoke(["verify", "--store", str(tmp_path / "store")]) == 1
     assert invoke(["verify", "--repair", "--store", str(tmp_path / "store")]) == 0

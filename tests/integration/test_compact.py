@@ -23,8 +23,9 @@ from bicliq.pipeline.stages.extend import extended_plan
 from bicliq.pipeline.stages.plan import plan
 from bicliq.pipeline.stages.planned import Plan, read_plan
 from bicliq.pipeline.stages.verify import verify_store
-from bicliq.pipeline.store.inventory import PRUNED, forgotten
+from bicliq.pipeline.store.inventory import forgotten
 from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.records import Pruned
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.store.versions import net_changes
 from bicliq.pipeline.versions.compact import CompactRecord, compact, compact_id, why_heavy
@@ -89,7 +90,7 @@ def test_a_version_written_whole_is_a_run_like_any_other(forum, way, capsys):
     assert after.manifest.largest["n_edges"] == before.manifest.largest["n_edges"]
     assert sorted(after.table().to_pylist(), key=str) == sorted(before.table().to_pylist(), key=str)
     assert after.manifest.created == before.manifest.created
-    assert "layers" not in after.folder.read_record("run.json")
+    assert after.folder.record().layered is None
     assert verify_store(after.store).problems == []
     assert invoke(["verify", after.run, "--store", forum.store]) == 0
     again = compact(after.store, record["version"])
@@ -142,7 +143,7 @@ def test_heavy_layers_are_written_whole_and_said(tmp_path, shop, monkeypatch, ca
     light = shop.model_copy(update={"versions": shop.versions.model_copy(update={"compact_share": float("inf")})})
     found = update(csv(tmp_path / "b.csv", rows), light)
     assert found.compacted is None
-    assert why_heavy(Store.open(shop.store), open_run(shop.store).folder.read_record("run.json"), 0.0)
+    assert why_heavy(Store.open(shop.store), open_run(shop.store).folder.record(), 0.0)
     record = said(capsys, "update", csv(tmp_path / "c.csv", [("eve", "jam")]), "--store", shop.store,
                   "--compact-share", "0.1")  # fmt: skip
     assert record["compacted"] == open_run(shop.store).run
@@ -262,11 +263,11 @@ def test_what_a_kept_version_stands_on_stays(history, capsys):
     settings, versions = history
     store, latest = Store.open(settings.store), open_run(settings.store)
     wanted = sorted(latest.table().to_pylist(), key=str)
-    asked = latest.folder.read_record("run.json")
+    asked = latest.folder.record()
     found = prune(store, 1, remove=True)
     assert isinstance(found, PruneRecord)
     assert all(isinstance(one, Removed) for one in found.removed)
-    assert set(store.runs()) == {asked["base"], *asked["layers"]}
+    assert set(store.runs()) == {asked.base, *asked.layers}
     assert sorted(open_run(settings.store).table().to_pylist(), key=str) == wanted
     assert verify_store(store).problems == []
     with pytest.raises(InputError, match="was pruned"):
@@ -335,7 +336,7 @@ def test_no_graph_outlives_what_it_is_made_of(forum, at):
     """The versions went, a kill, and then the run that they stood on, with its graph."""
     store = Store.open(forum.store)
     latest = compact(store).run
-    assert any("base" in store.graph(graph).read_record("graph.json") for graph in store.graphs())
+    assert any(store.graph(graph).record().base for graph in store.graphs())
     assert killed("prune", forum.store, "remove", at)
     assert verify_store(store).problems == []
     prune(store, 1, remove=True)
@@ -361,8 +362,8 @@ def test_the_graphs_of_a_prune_that_was_cut_off_go_with_the_next(forum, back, mo
     monkeypatch.undo()
     assert verify_store(store).problems == []
     prune(store, 1, remove=True)
-    needed = str(store.run(latest).read_record("run.json")["graph"])
-    base = store.graph(needed).read_record("graph.json").get("base", needed)
+    needed = store.run(latest).record().graph
+    base = store.graph(needed).record().base or needed
     assert (store.runs(), set(store.graphs())) == ([latest], {needed, base})
     assert verify_store(store).problems == []
 
@@ -372,10 +373,10 @@ def test_a_run_that_a_prune_had_marked_and_the_next_keeps_is_whole(forum):
     latest = compact(store).run
     runs = store.runs()
     assert killed("prune", forum.store, "remove", 2)
-    assert any(store.run(run).has(PRUNED) for run in runs)
+    assert any(store.run(run).has(Pruned.at) for run in runs)
     prune(store, len(runs), remove=True)
     assert store.runs() == runs
-    assert not any(store.run(run).has(PRUNED) for run in runs)
+    assert not any(store.run(run).has(Pruned.at) for run in runs)
     assert open_run(forum.store).run == latest
     assert verify_store(store).problems == []
 
@@ -400,9 +401,9 @@ def test_what_a_killed_update_left_goes_when_it_is_old(tmp_path, history):
     from bicliq.pipeline.stages.extend import extend
     from bicliq.pipeline.versions.sources import reading_of
 
-    latest = open_run(settings.store).folder.read_record("run.json")
+    latest = open_run(settings.store).folder.record()
     new = csv(tmp_path / "left.csv", [("zed", "jam")])
-    left = extend(store, latest["graph"], new, reading_of(new, latest["reading"], settings.ingest, delete=False))
+    left = extend(store, latest.graph, new, reading_of(new, latest.reading, settings.ingest, delete=False))
     place = f"graphs/{left.record.graph}"
     assert place not in {one.what for one in prune(store, 5).removed}
     os.utime(store.root.path_of(f"{place}/graph.json"), (0, 0))
@@ -424,7 +425,7 @@ def test_the_plan_of_a_version_written_whole_covers_its_graph(forum):
 
 def test_the_graph_of_a_version_is_verified_with_the_one_that_it_differs_from(forum, capsys):
     store = Store.open(forum.store)
-    graph = store.graph(open_run(forum.store).folder.read_record("run.json")["graph"])
+    graph = store.graph(open_run(forum.store).folder.record().graph)
     assert {"changed.parquet", "graph.json"} <= set(graph.files())
     assert "edges.parquet" not in graph.files()
     assert "changed.parquet: it is missing" in remove_and_verify(store, f"{graph.place}/changed.parquet")
@@ -434,7 +435,7 @@ def test_the_graph_of_a_version_is_verified_with_the_one_that_it_differs_from(fo
     assert invoke(["verify", "--repair", "--store", forum.store]) == 0
     capsys.readouterr()
     found = compact(store)
-    assert store.graph(store.run(found.run).read_record("run.json")["graph"]).base() is None
+    assert store.graph(store.run(found.run).record().graph).base() is None
     assert invoke(["find", "--run", found.run, "--top", "3", "--store", forum.store]) == 0
 
 
@@ -451,18 +452,18 @@ def test_many_versions_in_a_row_stand_on_few_layers_and_read_few_records(tmp_pat
 
     settings = load_settings(store=str(tmp_path / "store"), search={"threads": 1}, **HERE)
     latest = run(csv(tmp_path / "base.csv", {(n % 40, n * 7 % 30) for n in range(200)}), settings).run
-    calls, layers, real = [], [], Folder.read_record
-    monkeypatch.setattr(Folder, "read_record", lambda self, name: calls.append(name) or real(self, name))
+    calls, layers, real = [], [], Folder.read_bytes
+    monkeypatch.setattr(Folder, "read_bytes", lambda self, name, *most: calls.append(name) or real(self, name, *most))
     store, generator = Store.open(settings.store), np.random.default_rng(1)
     for n in range(VERSIONS):
         calls.clear()
         new = csv(tmp_path / "new.csv", generator.integers(0, 90, (2, 2)).tolist())
         latest = update(new, settings, latest).version
-        asked = store.run(latest).read_record("run.json")
-        layers.append(len(asked.get("layers", [])))
+        asked = store.run(latest).record()
+        layers.append(len(asked.layers))
         assert len(calls) < MOST_RECORDS, n
         assert len([name for name in store.run(latest).files() if "/claims/" not in f"/{name}"]) <= 3
-        assert len([name for name in store.graph(asked["graph"]).files() if "/claims/" not in f"/{name}"]) <= 4
+        assert len([name for name in store.graph(asked.graph).files() if "/claims/" not in f"/{name}"]) <= 4
     assert 1 < max(layers) <= 8
     assert open_run(store, latest).table().num_rows == open_run(store, latest).manifest.bicliques
 
@@ -473,7 +474,7 @@ VERSIONS, MOST_RECORDS = 120, 60
 
 def test_a_damaged_graph_of_an_update_names_the_table_to_take_again(forum, capsys):
     store = Store.open(forum.store)
-    graph = store.graph(open_run(forum.store).folder.read_record("run.json")["graph"])
+    graph = store.graph(open_run(forum.store).folder.record().graph)
     with open(graph.path_of("changed.parquet"), "ab") as file:
         file.write(b"x")
     assert invoke(["verify", "--repair", "--store", forum.store]) == 1

@@ -22,9 +22,8 @@ from bicliq.pipeline.questions.count_partitions import count_partitions, plan_co
 from bicliq.pipeline.questions.count_tables import publish_counts
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.stages.verify import verify_store
-from bicliq.pipeline.store.counts import count_name
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.records import named_files
+from bicliq.pipeline.store.records import Counts, PartitionCounts
 from tests.benches import bench
 from tests.integration.stored_graphs import flip_a_bit, left_label, put_graph, random_graph, right_label
 from tests.real_graphs import DATA
@@ -40,7 +39,7 @@ def settings_for(folder, **changes):
 
 def table_of(store, run, name):
     folder = store.run(run)
-    return folder.read_table(named_files(folder.read_record("counts.json"))[name])
+    return folder.read_table(folder.read(Counts).named[name])
 
 
 def counts_in(folder, run) -> dict[tuple[int, int], int]:
@@ -124,7 +123,7 @@ def test_a_run_on_a_cluster_is_resumed_where_it_was(tmp_path):
     assert (first.counts, first.counted, first.partitions) == ({(3, 3): KNOWN[3, 3]}, 9, 9)
     folder = Store.open(settings.store).run(first.run)
     for number in (2, 5):
-        folder.remove(count_name(asked.key, number))
+        folder.remove(PartitionCounts.name(asked.key, number))
     again = count_run(EDGES, asked, settings_for(tmp_path, plan={"partitions": 9}))
     assert (again.counts, again.counted, again.run) == (first.counts, 2, first.run)
 
@@ -137,10 +136,10 @@ def test_a_partition_that_fails_is_named_and_the_others_are_kept(tmp_path):
     flip_a_bit(folder, "partitions/part-00001.arrow")
     flip_a_bit(folder, "reduced.parquet")  # or the partition would be cut again
     for number in (0, 1):
-        folder.remove(count_name(asked.key, number))
+        folder.remove(PartitionCounts.name(asked.key, number))
     with pytest.raises(BicliqError, match=r"1 of 4 partitions failed \(partition 1: .*reduced\.parquet: its checksum"):
         count_partitions(folder.store, run, asked, "levels", settings)
-    assert folder.has(count_name(asked.key, 0))
+    assert folder.has(PartitionCounts.name(asked.key, 0))
     assert count_run(EDGES, asked, settings).counts == {(2, 2): KNOWN[2, 2]}, (
         "what is derived of the graph is derived again"
     )

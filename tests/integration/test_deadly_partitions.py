@@ -29,7 +29,6 @@ from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.search_run import search_run
 from bicliq.pipeline.stages.verify import verify
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.manifest import read_manifest
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.store.states import list_runs
 from tests.integration.stored_graphs import (
@@ -176,5 +175,5 @@ def test_a_flow_searches_all_others_and_publishes_what_they_found(planned, clien
     asked = {"store": store.uri, "cluster": {"scheduler": client.scheduler.address}, **parts}
     with pytest.raises(PartitionsFailed, match=f"partition {number}: each worker"):
         enumerate_graph(store.graphs()[0], asked)
-    manifest = read_manifest(store, run)
+    manifest = store.run(run).published()
     assert (manifest.complete, set(manifest.failed), manifest.partitions) == (False, {str(number)}, PARTITIONS - 1)

@@ -17,11 +17,11 @@ from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import Settings, load_settings
 from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.records import STORED, named_files
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.compact import compact
 from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.update import update
+from tests.sealed import reseal
 
 HALF_WRITTEN = "publications/.begun.json.50aaddef5b4c489a991434891813f3c2.tmp"
 PATIENCE = 60
@@ -43,13 +43,6 @@ def command(*words: str) -> subprocess.CompletedProcess[str]:
     """Give a command in a process of its own, with four GiB at most."""
     line = ["bash", "-c", 'ulimit -v 8000000; exec "$@"', "-", sys.executable, "-m", "bicliq.flows.cli", *words]
     return subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE)
-
-
-def reseal(store: Store, path: str, **entries: object) -> None:
-    """Change entries of a record, and seal it again."""
-    record = store.root.read_record(path)
-    content = {name: value for name, value in {**record, **entries}.items() if name != STORED}
-    store.root.write_record(path, content, named_files(record).values())
 
 
 # ---- leftovers and links -------------------------------------------------------------------------
@@ -93,7 +86,7 @@ def test_a_repair_follows_no_link_out_of_the_store(settings, tmp_path):
 
 def test_a_prune_removes_nothing_behind_a_link(settings, tmp_path):
     store = Store.open(settings.store)
-    first = store.run(open_run(store.uri).run).asked["parent"]
+    first = store.run(open_run(store.uri).run).asked.parent
     outside = tmp_path / "outside"
     shutil.copytree(Path(settings.store) / "runs" / first, outside)
     (Path(settings.store) / "runs" / "111111111111").symlink_to(outside)
@@ -128,24 +121,31 @@ def test_a_file_without_an_end_is_told_at_once(settings, kind, words):
 
 def graph_and_base(store: Store) -> tuple[str, str]:
     for graph in store.graphs():
-        base = store.graph(graph).read_record("graph.json").get("base")
+        base = store.graph(graph).record().base
         if base is not None:
             return graph, str(base)
     raise AssertionError("no graph is made of another")
 
 
-def harm_graph(store: Store, what: dict[str, object]) -> None:
-    graph, _ = graph_and_base(store)
-    reseal(store, f"graphs/{graph}/graph.json", **what)
+def harm_graph(store: Store, place: int = 0, **what: object) -> None:
+    """Change the record of a graph that is told by its differences, or (1) of its base."""
+    reseal(store.graph(graph_and_base(store)[place]), "graph.json", **what)
+
+
+def harm_version(store: Store, **what: object) -> None:
+    reseal(store.run(open_run(store.uri).run), "run.json", **what)
 
 
 HARM = {
-    "a graph of itself": lambda s: reseal(s, f"graphs/{graph_and_base(s)[0]}/graph.json", base=graph_and_base(s)[0]),
-    "graphs of each other": lambda s: reseal(s, f"graphs/{graph_and_base(s)[1]}/graph.json", base=graph_and_base(s)[0]),
-    "a version of itself": lambda s: reseal(s, f"runs/{open_run(s.uri).run}/run.json", base=open_run(s.uri).run),
-    "a negative size": lambda s: reseal(s, f"graphs/{graph_and_base(s)[0]}/graph.json", n_left=-1),
-    "an endless size": lambda s: reseal(s, f"graphs/{graph_and_base(s)[0]}/graph.json", n_left=1 << 60),
-    "a size that is no number": lambda s: reseal(s, f"graphs/{graph_and_base(s)[0]}/graph.json", n_right="many"),
+    "a graph of itself": lambda s: harm_graph(s, base=graph_and_base(s)[0]),
+    "graphs of each other": lambda s: harm_graph(s, 1, base=graph_and_base(s)[0]),
+    "a version of itself": lambda s: harm_version(s, parent=open_run(s.uri).run),
+    "a version without its graph": lambda s: harm_version(s, graph=None),
+    "a negative size": lambda s: harm_graph(s, n_left=-1),
+    "an endless size": lambda s: harm_graph(s, n_left=1 << 60),
+    "a size that is no number": lambda s: harm_graph(s, n_right="many"),
+    "a size in words": lambda s: harm_graph(s, n_right="7"),
+    "what none has": lambda s: harm_graph(s, colour="red"),
 }
 
 
@@ -156,7 +156,7 @@ HARM = {
 def test_a_record_that_means_harm_is_damage(settings, tmp_path, harm, words, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     store = Store.open(settings.store)
-    base = store.run(open_run(store.uri).run).asked["parent"]
+    base = store.run(open_run(store.uri).run).asked.parent
     (tmp_path / "u.csv").write_text("l,r\nq,y\n")
     HARM[harm](store)
     code = invoke([*words.format(run=base).split(), "--store", settings.store])

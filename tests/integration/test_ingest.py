@@ -92,7 +92,7 @@ def test_dense_ids_are_ranks_so_the_order_of_rows_is_of_no_importance(tmp_path):
         graphs.add(ingest(str(tmp_path / "r.csv"), store).graph)
     assert len(graphs) == 1
     folder = store.graph(graphs.pop())
-    stored = folder.stored()
+    stored = folder.record().named
     assert folder.read_table(stored["left_ids.parquet"])["id"].to_pylist() == [9, 10, 100]
     assert folder.read_table(stored["right_ids.parquet"])["id"].to_pylist() == ["a", "b", "c"]
 

@@ -24,10 +24,9 @@ from bicliq.pipeline.stages.ingest import ingest
 from bicliq.pipeline.stages.partition import write_partitions
 from bicliq.pipeline.stages.plan import plan_run
 from bicliq.pipeline.stages.verify import verify_store
-from bicliq.pipeline.store.commits import commit_name
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.publications import PLACE, last_number, number_name
-from bicliq.pipeline.store.records import named_files
+from bicliq.pipeline.store.records import Commit, Numbered
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.store.states import latest_run
 from bicliq.pipeline.versions.compact import compact
@@ -64,8 +63,8 @@ def cut_off_compaction(store: Store, version: str) -> str:
     folder = store.run(made)
     keep = {"run.json"}
     folder.remove(*(name for name in folder.files() if name not in keep))
-    log = f"{PLACE}/{number_name(last_number(store))}"
-    assert store.root.read_record(log)["run"] == made
+    log = number_name(last_number(store))
+    assert store.root.read(Numbered, log).run == made
     store.root.remove(log, *(name for name in store.root.files(PLACE) if f"_{made}.json" in name))
     return made
 
@@ -113,7 +112,7 @@ def test_a_plan_that_is_killed_before_it_removes_other_subgraphs_searches_none_o
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert killed.returncode == -signal.SIGKILL
-    assert folder.planned["digest"] != planned.digest
+    assert folder.planned.digest != planned.digest
     assert len([name for name in folder.files() if name.endswith(".arrow")]) == 6, "of the plan before"
     found = verify_store(store)
     assert any("another plan" in problem for problem in found.problems), found.problems
@@ -160,15 +159,10 @@ def test_a_compaction_with_other_bicliques_is_taken_back_and_written_again(tmp_p
 def lose_a_partition(store: Store, name: str) -> None:
     """Make a partition's commit that of an empty one, sealed, as a wrong merge would."""
     folder = store.run(name)
-    record = folder.read_record(commit_name(0))
-    other = folder.read_record(commit_name(1))
-    kept = {key: value for key, value in other.items() if key not in ("partition", "stored")}
-    (file,) = named_files(record).values()
-    (source,) = named_files(other).values()
-    folder.write_bytes(file.name, folder.read_bytes(source.name))
-    folder.write_record(
-        commit_name(0), {**kept, "partition": 0}, [type(file)(file.name, source.bytes, source.checksum)]
-    )
+    record, other = (folder.read(Commit, Commit.name(number)) for number in (0, 1))
+    folder.write_bytes(record.file, folder.read_bytes(other.file))
+    data = replace(other.data, name=record.file)
+    folder.write(Commit.name(0), replace(other, partition=0, stored=(data,)))
 
 
 def test_a_compaction_that_is_resumed_after_another_version_is_not_the_latest(tmp_path):
@@ -216,7 +210,7 @@ def test_a_prune_keeps_what_an_unfinished_compaction_is_made_of(tmp_path):
 
 def test_the_log_is_what_says_which_run_is_the_latest(tmp_path):
     store, settings, version, _ = a_version(tmp_path)
-    first = store.run(version).asked["parent"]
+    first = store.run(version).asked.parent
     assert last_number(store) == 2
     rollback(store, first)
     assert (latest_run(store), last_number(store)) == (first, 3)
@@ -228,7 +222,7 @@ def test_the_log_is_what_says_which_run_is_the_latest(tmp_path):
 def test_a_number_that_is_gone_is_named_and_written_again(tmp_path, number):
     store, settings, _, _ = a_version(tmp_path)
     second = update(str(tmp_path / "two.csv"), settings).version
-    store.root.remove(f"{PLACE}/{number_name(number)}")
+    store.root.remove(number_name(number))
     assert any(number_name(number) in problem for problem in verify_store(store).problems)
     repair(store, settings)
     assert verify_store(store).problems == []

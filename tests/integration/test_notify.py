@@ -280,7 +280,7 @@ def test_rules_of_an_update_look_at_what_appeared_and_not_at_what_was_there(tmp_
 def test_a_second_update_does_not_tell_of_what_the_first_one_brought(tmp_path, webhook):
     for rows in ([("cid", "jam")], [("zoe", "gin")]):
         found = update(csv(tmp_path / "new.csv", rows), settings(tmp_path, webhook, webhook_groups=1))
-    layers = open_run(found.store, found.version).folder.read_record("run.json")["layers"]
+    layers = open_run(found.store, found.version).folder.record().layers
     assert layers == [found.version]  # it took in the layer of the first
     shown = [[(group["left"], sorted(group["right"])) for group in told["groups"]] for told in webhook.told]
     assert shown == [[(["ann", "bob", "cid"], ["jam", "tea"])], [(["zoe"], ["gin", "rum"])]]

@@ -24,8 +24,10 @@ from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.search import search_partition
 from bicliq.pipeline.stages.search_run import search_run
 from bicliq.pipeline.stages.verify import verify, verify_store
-from bicliq.pipeline.store.commits import Commit, commit_name, data_name
+from bicliq.pipeline.store.commits import data_name
 from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.record import StoredFile
+from bicliq.pipeline.store.records import Commit
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.compact import compact
 from bicliq.pipeline.versions.prune import prune
@@ -82,7 +84,7 @@ def test_a_partition_is_visible_only_with_its_commit_record(bucket):
     folder = store.run(record.run)
     lost = folder.committed()[2]
     folder.uncommit_partition(2)
-    assert not folder.has(commit_name(2))
+    assert not folder.has(Commit.name(2))
     assert folder.has(lost.file)
     assert open_run(store).table().num_rows == len(ANSWER) - lost.rows
     assert search_run(store, record.run).searched == 1
@@ -122,7 +124,19 @@ def test_the_first_commit_stands_whatever_the_store_can_do(bucket, monkeypatch, 
 
         monkeypatch.setattr(type(folder.fs), "pipe_file", refuse)
     first, second = (
-        Commit(3, folder.attempt_name(3), 0, 1, "", "0" * 16, 0.0, True, "cpu", 1, {}, "p") for _ in range(2)
+        Commit(
+            stored=(StoredFile(folder.attempt_name(3), 1, ""),),
+            partition=3,
+            rows=0,
+            digest="0" * 16,
+            seconds=0.0,
+            complete=True,
+            sizes={},
+            plan="p",
+            backend="cpu",
+            threads=1,
+        )
+        for _ in range(2)
     )
     for commit in (first, second):
         folder.write_bytes(commit.file, b"x")
@@ -176,7 +190,7 @@ def test_damage_is_named_refused_and_searched_again(bucket, damage):
     elif damage == "gone":
         folder.remove(file)
     else:
-        folder.write_bytes(commit_name(2), folder.fs.cat_file(folder.path_of(commit_name(1))))
+        folder.write_bytes(Commit.name(2), folder.fs.cat_file(folder.path_of(Commit.name(1))))
     assert not verify(store, run).ok
     with pytest.raises(DamageError):
         open_run(store).table()

@@ -27,9 +27,9 @@ from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.search import search_partition
 from bicliq.pipeline.stages.search_run import SearchProgress, search_run
 from bicliq.pipeline.stages.verify import verify
-from bicliq.pipeline.store.commits import commit_name, data_name, partition_name, partition_record_name
+from bicliq.pipeline.store.commits import data_name, partition_name
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.manifest import read_manifest
+from bicliq.pipeline.store.records import Commit, Manifest, Subgraph
 from bicliq.pipeline.store.results import open_run
 from tests.integration.stored_graphs import (
     bicliques_of,
@@ -188,7 +188,7 @@ def test_data_without_a_commit_record_is_invisible_and_searched_again(store):
     run = finished(store, partitions=5)
     folder = store.run(run)
     lost = folder.committed()[3]
-    folder.remove(commit_name(3))
+    folder.remove(Commit.name(3))
     folder.write_bytes(data_name(3), b"half a file")
     assert open_run(store, run).table().num_rows == len(ANSWER) - lost.rows
     assert open_run(store, run).state.name == "searching"
@@ -218,7 +218,7 @@ def test_a_partition_that_fails_is_named_and_the_others_are_searched(store, clie
     assert folder.failures() == {}
 
 
-@pytest.mark.parametrize("name", [partition_name(1), partition_record_name(1)])
+@pytest.mark.parametrize("name", [partition_name(1), Subgraph.name(1)])
 def test_a_damaged_partition_is_cut_again_before_it_is_searched(store, caplog, name):
     record = planned(store, partitions=3)
     write_partitions(store, record.run)
@@ -297,7 +297,7 @@ def test_a_limit_that_is_just_enough_is_no_limit(store):
 def test_the_manifest_sums_up_the_run(store):
     run = finished(store, partitions=3)
     manifest = publish(store, run)
-    assert read_manifest(store, run) == manifest
+    assert store.run(run).published() == manifest
     largest = max((len(left) * len(right), len(left)) for left, right in ANSWER)
     assert (manifest.largest["n_edges"], manifest.largest["n_left"]) == largest
     assert manifest.left_histogram == sorted(Counter(len(left) for left, _ in ANSWER).items())
@@ -310,17 +310,17 @@ def test_the_manifest_sums_up_the_run(store):
 
 def test_an_unpublished_run_has_no_manifest(store):
     with pytest.raises(StorageError, match="not published"):
-        read_manifest(store, finished(store))
+        store.run(finished(store)).published()
 
 
 def rewrite(store, run, number, change):
     """Replace a data file by a changed one, and its commit record's checksum and size with it."""
     folder = store.run(run)
     commit = folder.committed()[number]
-    table = change(folder.read_table(commit.stored))
+    table = change(folder.read_table(commit.data))
     with folder.sink(commit.file) as sink:
         pq.write_table(table, sink)
-    folder.commit_partition(replace(commit, bytes=sink.bytes, checksum=sink.checksum))
+    folder.commit_partition(replace(commit, stored=(sink.file(commit.file),)))
 
 
 def with_lists(table, name, change):
@@ -390,8 +390,7 @@ def test_verify_finds_a_manifest_that_disagrees(store):
     run = finished(store, partitions=2)
     publish(store, run)
     folder = store.run(run)
-    manifest = {name: value for name, value in folder.manifest().items() if name != "stored"}
-    folder.write_record("manifest.json", {**manifest, "bicliques": 1})
+    folder.write(Manifest.at, replace(folder.published(), bicliques=1))
     assert any("manifest.json: bicliques 1" in problem for problem in verify(store, run).problems)
 
 

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from bicliq.pipeline.repair import repair
 from bicliq.pipeline.run import run
-from bicliq.pipeline.settings import CheckSettings, load_settings
+from bicliq.pipeline.settings import CheckSettings, PlanSettings, PublishSettings, SearchSettings, load_settings
 from bicliq.pipeline.stages.checks import check_input
 from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.store.folder import Folder
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.publications import PLACE, announce, forget, publications
+from bicliq.pipeline.store.records import Begun, Checks, Manifest, RunRecord
 from bicliq.pipeline.store.states import latest_published, latest_run
 from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.rollback import make_latest
@@ -45,8 +46,22 @@ def as_scanned(store: Store) -> str | None:
     for name in store.runs():
         manifest = store.run(name).manifest()
         if manifest is not None:
-            moments[manifest["created"], store.run(name).read_record("run.json")["created"], name] = name
+            moments[manifest.created, store.run(name).record().created, name] = name
     return moments[max(moments)] if moments else None
+
+
+def asked_of(run: str, created: str) -> RunRecord:
+    """What is asked of a run of no graph."""
+    how = {"search": SearchSettings(), "plan": PlanSettings(), "publish": PublishSettings()}
+    return RunRecord(run=run, graph="g", asks="bicliques", created=created, **how)
+
+
+def manifest_of(run: str, created: str) -> Manifest:
+    """The manifest of a run of nothing."""
+    numbers = dict.fromkeys(("n_left", "n_right", "n_edges", "bicliques", "partitions", "bytes", "threads"), 0)
+    lists = {name: [] for name in ("left_histogram", "right_histogram", "files")}
+    about = {"run": run, "graph": "g", "side": "left", "digest": "0" * 16, "backend": "none", "seconds": {}}
+    return Manifest(**numbers, **lists, **about, complete=True, limit=None, largest=None, created=created)
 
 
 STEPS = st.tuples(
@@ -63,11 +78,11 @@ def test_the_latest_run_is_that_of_the_manifests_whatever_happened(steps, name):
     store = Store.open(f"memory://publications-{name}")
     for step, number, moment in steps:
         folder = store.run(f"run{number}")
-        folder.write_record("run.json", {"asks": "bicliques", "created": SECONDS[number]})
+        folder.write(RunRecord.at, asked_of(folder.run, SECONDS[number]))
         if step in ("publish", "is killed first"):
             announce(folder, moment)
         if step == "publish":
-            folder.write_record("manifest.json", {"created": moment, "complete": True})
+            folder.write(Manifest.at, manifest_of(folder.run, moment))
         if step == "take back":
             folder.unpublish()
         if step.startswith("remove"):
@@ -75,7 +90,7 @@ def test_the_latest_run_is_that_of_the_manifests_whatever_happened(steps, name):
             if step == "remove":
                 forget(store, folder.run)
         if step == "earlier bicliq" and publications(store) is None:  # which wrote nothing down
-            folder.write_record("manifest.json", {"created": moment, "complete": True})
+            folder.write(Manifest.at, manifest_of(folder.run, moment))
         assert latest_published(store) == as_scanned(store)
 
 
@@ -100,8 +115,10 @@ def test_a_record_that_was_half_written_goes_with_the_next(tmp_path):
 
 def test_what_reads_for_the_last_run_does_not_grow_with_the_number_of_runs(tmp_path, monkeypatch):
     reads = []
-    read_record, files_of = Folder.read_record, Folder.files
-    monkeypatch.setattr(Folder, "read_record", lambda self, name: reads.append(name) or read_record(self, name))
+    read_bytes, files_of = Folder.read_bytes, Folder.files
+    monkeypatch.setattr(
+        Folder, "read_bytes", lambda self, name, *most: reads.append(name) or read_bytes(self, name, *most)
+    )
     monkeypatch.setattr(Folder, "files", lambda self, under="": reads.append(under) or files_of(self, under))
     taken = []
     for number in range(12):
@@ -119,12 +136,10 @@ def test_the_last_run_of_a_source_is_found_among_others(tmp_path):
     first, second = published(tmp_path, 0), published(tmp_path, 1)
     store = Store.open(settings_of(tmp_path).store)
     for name, number in ((first, 0), (second, 1)):
-        summary = store.graph(str(store.run(name).read_record("run.json")["graph"])).read_record("graph.json")[
-            "summary"
-        ]
+        summary = store.run(name).graph.record().summary
         check_input(store, name, {**summary, "rows_read": 2 * summary["rows_read"]}, CheckSettings())
-        found = store.run(name).read_record("checks.json")
-        assert (found["last"], found["checks"][0]["value"]) == (name, 1.0)
+        found = store.run(name).read(Checks)
+        assert (found.last, found.checks[0]["value"]) == (name, 1.0)
         assert summary["source"]["uri"].endswith(f"{number}.csv")
 
 
@@ -160,7 +175,7 @@ def test_what_is_damaged_of_it_is_named_and_written_again(tmp_path, how):
     runs = [published(tmp_path, number) for number in range(2)]
     store = Store.open(settings_of(tmp_path).store)
     last = next(publications(store))
-    path = Path(store.path) / PLACE / ("begun.json" if how == "mark gone" else last.name)
+    path = Path(store.path) / (Begun.at if how == "mark gone" else last.name)
     before = path.read_bytes()
     if how == "flipped":
         path.write_bytes(bytes([*before[:-20], before[-20] ^ 1, *before[-19:]]))

@@ -19,8 +19,9 @@ from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.search import search_partition
 from bicliq.pipeline.stages.search_run import search_run
 from bicliq.pipeline.stages.verify import verify
-from bicliq.pipeline.store.commits import commit_name, data_name
+from bicliq.pipeline.store.commits import data_name
 from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.records import Commit
 from bicliq.pipeline.store.results import open_run
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
 
@@ -103,7 +104,7 @@ def test_killed_workers_lose_nothing(store, run):
 def test_a_search_killed_before_its_commit_searches_that_partition_again(store, run):
     folder = store.run(run)
     search_run(store, run)
-    folder.remove(commit_name(7))
+    folder.remove(Commit.name(7))
     search = subprocess.run([sys.executable, "-c", SEARCH, store.uri, run], check=True)
     assert search.returncode == 0
     assert folder.read_commit(7) is not None

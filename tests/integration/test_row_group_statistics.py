@@ -15,8 +15,9 @@ from bicliq.pipeline.settings import PublishSettings
 from bicliq.pipeline.store.biclique_file import BicliqueWriter
 from bicliq.pipeline.store.biclique_reader import BicliqueReader, LargerSides
 from bicliq.pipeline.store.choice import Choice
-from bicliq.pipeline.store.commits import Commit
 from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.record import StoredFile
+from bicliq.pipeline.store.records import Commit
 from bicliq.pipeline.store.results import _largest_rows
 from bicliq.pipeline.store.sizes import Sizes
 from bicliq.pipeline.store.versions import Part
@@ -28,7 +29,18 @@ NOBODY = (np.zeros(0, np.int32), np.zeros(0, np.int32))
 def whole_part() -> Part:
     """A part in which nothing vanished."""
     store = Store.open("memory://statistics")
-    commit = Commit(0, "none", 54, 0, "", "", 0.0, True, Sizes().record(), "", "cpu", 1)
+    commit = Commit(
+        stored=(StoredFile("none", 0, ""),),
+        partition=0,
+        rows=54,
+        digest="",
+        seconds=0.0,
+        complete=True,
+        sizes=Sizes().record(),
+        plan="",
+        backend="cpu",
+        threads=1,
+    )
     return Part(store.run("none"), commit, LargerSides(store.graph("none")))
 
 

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
+from pydantic_core import to_jsonable_python
 
 from bicliq.flows.cli import invoke
 from bicliq.flows.words import in_markdown
@@ -19,9 +20,11 @@ from bicliq.pipeline.formats import name_of
 from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import ClusterSettings, load_settings
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.records import StoredFile
+from bicliq.pipeline.store.record import StoredFile
+from bicliq.pipeline.store.records import Pruned
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.update import update
+from tests.sealed import reseal
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "pa55word"
@@ -59,17 +62,23 @@ def test_nothing_that_is_read_becomes_code():
 @pytest.mark.parametrize("name", ["../outside.parquet", "/etc/passwd", "a/../../b", "..", "a\\b"])
 def test_a_record_cannot_name_a_file_outside_of_its_folder(tmp_path, name):
     folder = Store.open(str(tmp_path / "store")).run("r")
-    folder.write_record("plan.json", {}, [StoredFile(name, 1, "0")])
+    folder.write(Pruned.at, Pruned(stored=(StoredFile(name, 1, "0"),), pruned="r"))
     with pytest.raises(DamageError, match="outside of its folder"):
-        folder.read_record("plan.json")
+        folder.read(Pruned)
 
 
-@pytest.mark.parametrize(("entry", "value"), [("graph", "../../g"), ("base", "a/b"), ("layers", ["ok", "../r"])])
+@pytest.mark.parametrize(("entry", "value"), [("graph", "../../g"), ("parent", "a/b"), ("layers", ["ok", "../r"])])
 def test_a_record_cannot_name_a_graph_or_run_elsewhere(tmp_path, entry, value):
-    folder = Store.open(str(tmp_path / "store")).run("r")
-    folder.write_record("run.json", {entry: value})
+    settings = settings_of(tmp_path)
+    (tmp_path / "t.csv").write_text(ROWS)
+    folder = Store.open(settings.store).run(run(str(tmp_path / "t.csv"), settings).run)
+    if entry == "layers":
+        (tmp_path / "u.csv").write_text(f"{ROWS}new,newer\n")
+        folder = Store.open(settings.store).run(update(str(tmp_path / "u.csv"), settings).version)
+        entry, value = "layered", {**to_jsonable_python(folder.record().layered), "layers": value}
+    reseal(folder, "run.json", **{entry: value})
     with pytest.raises(DamageError, match="outside of its folder"):
-        folder.read_record("run.json")
+        folder.record()
 
 
 @pytest.mark.parametrize("name", ["..", "../store", "/etc", "a/../.."])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from bicliq.pipeline.settings import PlanSettings, PublishSettings, Settings
 from bicliq.pipeline.stages.verify import verify
 from bicliq.pipeline.store.biclique_reader import GRAPHS_HELD, LargerSides
 from bicliq.pipeline.store.bicliques import SCHEMA, SMALLER_SCHEMA, table_of_rows
-from bicliq.pipeline.store.records import StoredFile
+from bicliq.pipeline.store.record import StoredFile
+from bicliq.pipeline.store.records import Commit
 from bicliq.pipeline.store.results import Run, open_run
 from tests import host_cupy, host_kernels, host_row_groups
 from tests.host_cupy import HostCupy
@@ -58,11 +60,11 @@ def smaller(request, tmp_path_factory) -> Run:
 
 
 def test_files_hold_the_smaller_sides_in_the_codec_that_is_asked_for(both, smaller) -> None:
-    asked = PublishSettings.model_validate(smaller.folder.read_record("run.json")["publish"])
+    asked = smaller.folder.record().publish
     expected = {(row["n_left"], row["n_right"], row["root"]) for row in both.table(ids=False).to_pylist()}
     ids = 0
     for commit in smaller.commits.values():
-        with smaller.folder.open_parquet(commit.stored) as file:
+        with smaller.folder.open_parquet(commit.data) as file:
             assert file.schema_arrow.equals(SMALLER_SCHEMA)
             codec = file.metadata.row_group(0).column(0).compression if file.num_row_groups else None
             assert codec in (None, {"zstd": "ZSTD", "lz4_raw": "LZ4", "none": "UNCOMPRESSED"}[asked.compression])
@@ -223,12 +225,11 @@ def test_layouts_are_runs_of_their_own_and_the_default_keeps_its_name(tmp_path) 
 def test_sides_that_are_not_those_of_the_graph_are_an_error(tmp_path) -> None:
     opened = made(tmp_path, SMALLER)
     commit = next(iter(opened.commits.values()))
-    table = opened.folder.read_table(commit.stored)
+    table = opened.folder.read_table(commit.data)
     sizes = np.array(table["n_left"]) + 1
     wrong = table.set_column(1, SMALLER_SCHEMA.field("n_left"), [sizes.astype(np.int32)])
     stored: StoredFile = opened.folder.write_table(commit.file, wrong)
-    changed = {**commit.content(), "sizes": commit.sizes}
-    opened.folder.write_record(f"commits/partition-{commit.partition:05d}.json", changed, [stored])
+    opened.folder.write(Commit.name(commit.partition), replace(commit, stored=(stored,)))
     opened.folder.unpublish()
     with pytest.raises(DamageError, match="is not the graph of these bicliques"):
         open_run(tmp_path).table()

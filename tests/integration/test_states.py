@@ -7,6 +7,7 @@ import logging
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -27,10 +28,10 @@ from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.search import search_partition
 from bicliq.pipeline.stages.search_run import search_run
 from bicliq.pipeline.stages.verify import verify, verify_store
-from bicliq.pipeline.store.commits import commit_name, data_name, partition_name, partition_record_name
+from bicliq.pipeline.store.commits import data_name, partition_name
 from bicliq.pipeline.store.inventory import take_inventory
 from bicliq.pipeline.store.layout import STORE_FILE, Store
-from bicliq.pipeline.store.records import named_files
+from bicliq.pipeline.store.records import Commit, PlanRecord, Subgraph
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.store.states import list_runs, run_to_resume
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, flip_a_bit, put_graph, random_graph
@@ -180,9 +181,9 @@ def test_resume_searches_again_what_is_damaged(store, caplog, damage):
     elif damage == "cut":
         folder.write_bytes(data_name(2), folder.fs.cat_file(folder.path_of(data_name(2)))[:-9])
     elif damage == "commit flipped":
-        flip_a_bit(folder, commit_name(2))
+        flip_a_bit(folder, Commit.name(2))
     else:
-        folder.write_bytes(commit_name(2), folder.fs.cat_file(folder.path_of(commit_name(1))))
+        folder.write_bytes(Commit.name(2), folder.fs.cat_file(folder.path_of(Commit.name(1))))
     for read in (lambda: open_run(store), lambda: open_run(store, run).table(), lambda: publish(store, run)):
         with pytest.raises(StorageError, match="verify"):
             read()
@@ -215,7 +216,7 @@ def test_a_flipped_bit_of_a_data_file_is_noticed_before_it_is_taken_as_done(stor
 def test_labels_of_a_changed_dictionary_are_never_given(store):
     published(store)
     graph = store.graph(GRAPH.digest)
-    file = graph.stored()["left_ids.parquet"]
+    file = graph.record().named["left_ids.parquet"]
     ids = graph.read_table(file)["id"].to_pylist()
     graph.write_table(file.name, pa.table({"id": ids[::-1]}))
     opened = open_run(store)
@@ -228,12 +229,10 @@ def test_labels_of_a_changed_dictionary_are_never_given(store):
 def test_what_is_of_another_plan_is_cut_and_searched_again(store, caplog):
     run, other = published(store), planned(store, 3, side="right")
     folder, elsewhere = store.run(run), store.run(other)
-    record = elsewhere.read_record("plan.json")
-    (file,) = named_files(record).values()
-    content = {name: value for name, value in record.items() if name != "stored"}
-    folder.write_record(
-        "plan.json", {**content, "run": run}, [folder.write_table(file.name, elsewhere.read_table(file))]
-    )
+    record = elsewhere.read(PlanRecord)
+    (file,) = record.stored
+    stored = (folder.write_table(file.name, elsewhere.read_table(file)),)
+    folder.write(record.at, replace(record, run=run, stored=stored))
     with pytest.raises(DamageError, match="committed for another plan"):
         open_run(store, run)
     assert search_run(store, run).searched == 3
@@ -264,7 +263,7 @@ def test_what_cannot_be_mended_is_said_with_what_to_do(tmp_path, capsys):
         ["plan.parquet"],
         ["plan.json"],
         ["manifest.json"],
-        [partition_name(0), data_name(1), commit_name(2)],
+        [partition_name(0), data_name(1), Commit.name(2)],
         [
             f"{folder}/{name}"
             for folder in ("commits", "partitions")
@@ -354,13 +353,13 @@ def test_a_subgraph_whose_record_was_never_written_is_no_damage(store):
     run = planned(store)
     write_partitions(store, run)
     folder = store.run(run)
-    folder.remove(partition_record_name(1))  # its writer was killed between the two, or the disk was full
+    folder.remove(Subgraph.name(1))  # its writer was killed between the two, or the disk was full
     found = verify(store, run)
     assert (found.problems, found.leftovers) == ([], [f"runs/{run}/{partition_name(1)}"])
     search_run(store, run)
     publish(store, run)
     assert (verify(store, run).problems, verify(store, run).leftovers) == ([], [])
-    folder.remove(partition_record_name(1))
+    folder.remove(Subgraph.name(1))
     assert len(verify(store, run).problems) == 2, "what was searched needs it"
 
 
@@ -462,13 +461,20 @@ def test_a_run_in_a_store_anywhere(tmp_path, capsys, name):
     assert said(capsys, "verify", "--store", store)["ok"]
 
 
-def test_a_store_of_an_earlier_format_is_refused_with_what_to_do(tmp_path, capsys):
-    (tmp_path / STORE_FILE).write_text('{\n  "format": 2\n}\n')
+@pytest.mark.parametrize(
+    "written",
+    [
+        '{\n  "format": 4\n}\n',
+        '{\n  "record": "bicliq-store.json",\n  "format": 4,\n  "stored": {},\n  "seal": "11db72"\n}\n',
+    ],
+)
+def test_a_store_of_an_earlier_format_is_refused_with_what_to_do(tmp_path, capsys, written):
+    (tmp_path / STORE_FILE).write_text(written)
     (tmp_path / "runs").mkdir()
     for command in (["top"], ["runs"], ["verify"], ["verify", "--repair"], ["resume"], ["run", EDGES]):
         assert invoke([*command, "--store", str(tmp_path)]) == 2
         assert (
-            "the store has format 2, this version of bicliq reads and writes format 4; name another store"
+            "the store has format 4, this version of bicliq reads and writes format 5; name another store"
             in capsys.readouterr().err
         )
 

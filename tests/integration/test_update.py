@@ -102,7 +102,7 @@ def test_files_of_a_version_have_the_codec_of_its_base(tmp_path, compression):
         csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum")]), load_settings(store=settings.store, **HERE)
     )
     folder = Store.open(settings.store).run(found.version)
-    layer = Layer(folder, folder.read_record("run.json"))
+    layer = Layer(folder, folder.record())
     codecs = {"zstd": "ZSTD", "lz4_raw": "LZ4", "none": "UNCOMPRESSED"}
     for name in (APPEARED, VANISHED):
         group = pq.read_metadata(folder.path_of(layer.file(name).name)).row_group(0)
@@ -134,10 +134,10 @@ def test_rows_that_vanish_lie_by_the_partitions_of_the_base(tmp_path, monkeypatc
     whole = from_scratch(tmp_path, rest if delete else rows)
     assert (found.how, found.bicliques, found.digest) == ("changes", whole.bicliques, whole.digest)
     assert verify(Store.open(settings.store), found.version, roots=EVERY_ROOT).problems == []
-    vanished = open_run(settings.store).folder.read_record("run.json")["vanished"]
-    assert vanished["columns"] == "smaller"
-    assert len({partition for partition, _ in vanished["partitions"]}) > 1
-    assert max(rows for _, rows in vanished["partitions"]) <= most_rows
+    vanished = open_run(settings.store).folder.record().version.vanished
+    assert vanished.columns == "smaller"
+    assert len({partition for partition, _ in vanished.partitions}) > 1
+    assert max(rows for _, rows in vanished.partitions) <= most_rows
 
 
 def test_files_that_were_taken_are_taken_again_only_after_they_were_taken_away(tmp_path, shop):
@@ -230,11 +230,11 @@ import os, signal, sys
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.store.layout import RunFolder
 from bicliq.pipeline.versions.update import update
-real, at = RunFolder.write_record, sys.argv[3]
+real, at = RunFolder.write, sys.argv[3]
 def killed(self, *args, **kw):
     if at == "after": real(self, *args, **kw)
     os.kill(os.getpid(), signal.SIGKILL)
-RunFolder.write_record = killed
+RunFolder.write = killed
 update(sys.argv[1], load_settings(store=sys.argv[2], cluster={"local": True}))
 """
 
@@ -283,7 +283,7 @@ def test_an_update_that_is_killed_before_its_number_is_said_and_mended(tmp_path,
 def test_a_damaged_layer_is_found_and_said(tmp_path, shop, capsys):
     found = update(csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum")]), shop)
     folder = Store.open(shop.store).run(found.version)
-    layer = Layer(folder, folder.read_record("run.json"))
+    layer = Layer(folder, folder.record())
     assert layer.vanished().num_rows == found.vanished
     path = layer.folder.path_of(layer.file(VANISHED).name)
     with open(path, "r+b") as file:
@@ -354,8 +354,8 @@ def test_a_search_that_finds_far_more_than_was_expected_is_given_up(tmp_path, mo
     whole = run(str(tmp_path / f"{after}.parquet"), load_settings(store=str(tmp_path / "t"), **HERE))
     assert (found.how, found.bicliques, found.digest) == ("full run", whole.bicliques, whole.digest)
     assert "where about 1 were expected: a full run is cheaper" in found.reason
-    record = Store.open(found.store).run(found.version).read_record("run.json")["update"]
-    assert (record["how"], record["reason"], record["appeared"]) == ("full run", found.reason, None)
+    record = Store.open(found.store).run(found.version).record().update
+    assert (record.how, record.reason, record.appeared) == ("full run", found.reason, None)
     assert verify_store(Store.open(settings.store)).problems == []
     assert verify_store(Store.open(settings.store)).leftovers == []
     assert update(str(tmp_path / "new.parquet"), settings, delete=delete).how == "taken"

@@ -90,10 +90,10 @@ def test_a_cluster_finds_what_this_process_finds(table, cluster):
     assert rows_of(table / "there", there.version) == rows_of(table / "here", here.version)
     assert (here.workers, there.threads) == (0, 1)
     assert there.workers in (1, 2)  # the second one may have been busy with other work
-    record = Store.open(there.store).run(there.version).read_record("run.json")
-    assert record["update"]["workers"] == there.workers
-    assert record["update"]["placement"]["changes"].startswith("a cluster: about ")
-    assert (record["manifest"]["backend"], record["manifest"]["threads"]) == (there.backend, 1)
+    record = Store.open(there.store).run(there.version).record()
+    assert record.update.workers == there.workers
+    assert record.update.placement["changes"].startswith("a cluster: about ")
+    assert (record.version.manifest.backend, record.version.manifest.threads) == (there.backend, 1)
     for delete in (True, False):
         again = [
             update(str(table / "new.csv"), settings_of(table / name, client), delete=delete)

@@ -24,10 +24,10 @@ from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.verify import places_of, verify, verify_store
 from bicliq.pipeline.stages.verify_roots import EVERY_ROOT, NAMED
 from bicliq.pipeline.store.biclique_file import BicliqueWriter
-from bicliq.pipeline.store.bicliques import MASK, SCHEMA, batches_of, publish_of
-from bicliq.pipeline.store.commits import commit_name
+from bicliq.pipeline.store.bicliques import MASK, SCHEMA, batches_of
 from bicliq.pipeline.store.labels import read_hashes
 from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.records import Commit, LayerRows, PlanRecord, Version
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.store.sizes import Sizes
 from bicliq.pipeline.versions import update as updates
@@ -60,24 +60,23 @@ def searched(tmp_path: Any, columns: str = "both", **search: Any) -> tuple[Store
 def forge(store: Store, name: str, number: int, change: Callable[[Rows], Rows]) -> str:
     """Change the bicliques of a partition, with all that is known of them; return its file."""
     folder, opened = store.run(name), open_run(store, name)
-    asked = folder.read_record("run.json")
+    asked = folder.record()
     commit = opened.commits[number]
     table = pa.Table.from_pylist(change(opened.parts[number].read().to_pylist()), schema=SCHEMA)
     sizes, digest = Sizes(), 0
-    with folder.sink(commit.file) as sink, BicliqueWriter(sink, 1, publish_of(asked)) as writer:
+    with folder.sink(commit.file) as sink, BicliqueWriter(sink, 1, asked.publish) as writer:
         for batch in batches_of(table):
             writer.write(batch)
             sizes.add(np.diff(batch.left_offsets), np.diff(batch.right_offsets))
-            digest += kernels.check_bicliques(batch, *read_hashes(store.graph(asked["graph"])))[0]
+            digest += kernels.check_bicliques(batch, *read_hashes(store.graph(asked.graph)))[0]
     forged = replace(
         commit,
+        stored=(sink.file(commit.file),),
         rows=len(table),
-        bytes=sink.bytes,
-        checksum=sink.checksum,
         digest=f"{digest & MASK:016x}",
         sizes=sizes.record(),
     )
-    folder.write_record(commit_name(number), forged.content(), [forged.stored])
+    folder.write(Commit.name(number), forged)
     publish(store, name)
     assert verify_store(store, sample=0).problems == []  # nothing but the graph can tell
     return f"runs/{name}/{commit.file}"
@@ -204,9 +203,8 @@ def test_a_plan_that_lacks_a_root_is_named(tmp_path) -> None:
     store, name = searched(tmp_path)
     folder, plan = store.run(name), read_plan(store.run(name))
     shorter = replace(plan, roots=plan.roots[1:], cost=plan.cost[1:], partition=plan.partition[1:])
-    record = {**folder.read_record("plan.json"), "digest": shorter.digest}
-    del record["stored"]
-    folder.write_record("plan.json", record, [folder.write_table("plan.parquet", shorter.to_table())])
+    stored = (folder.write_table("plan.parquet", shorter.to_table()),)
+    folder.write(PlanRecord.at, replace(folder.planned, digest=shorter.digest, stored=stored))
     assert f"runs/{name}: its plan has other roots than its graph" in str(deep(store, name))
 
 
@@ -304,13 +302,16 @@ def test_each_run_below_a_version_is_looked_at_once(tmp_path, monkeypatch) -> No
     """A version names its parent, and this one its own: 40 of them were looked at 2^40 times."""
     store, base = searched(tmp_path)
     names = [base, *(f"version-{number:02}" for number in range(40))]
-    graph = store.run(base).read_record("run.json")["graph"]
+    asked, manifest = store.run(base).record(), store.run(base).published()
+    graph, changed = asked.graph, LayerRows(rows=0, digest="0" * 16, sizes={}, partitions=[], columns="both")
     for number, name in enumerate(names[1:], 1):
-        below = {"base": base, "parent": names[number - 1], "layers": [*names[max(number - 3, 1) : number], name]}
-        store.run(name).write_record("run.json", {"run": name, "graph": graph, **below})
+        layers = [*names[max(number - 3, 1) : number], name]
+        layered = Version(base=base, layers=layers, appeared=changed, vanished=changed, manifest=manifest)
+        record = replace(asked, run=name, parent=names[number - 1], layered=layered)
+        store.run(name).write(record.at, record)
     read: list[str] = []
-    real = RunFolder.read_record
-    monkeypatch.setattr(RunFolder, "read_record", lambda self, name: read.append(self.run) or real(self, name))
+    real = RunFolder.read_bytes
+    monkeypatch.setattr(RunFolder, "read_bytes", lambda self, name: read.append(self.run) or real(self, name))
     assert set(places_of(store, names[-1])) == {f"graphs/{graph}", *(f"runs/{name}" for name in names)}
     assert sorted(read) == sorted(names)
 

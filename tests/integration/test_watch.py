@@ -192,7 +192,7 @@ def weights(tmp_path):
     """Weight of each edge of the latest graph, by its labels."""
     opened = latest(tmp_path)
     graph = opened.store.graph(opened.manifest.graph)
-    table = graph.read_table(graph.stored()["edges.parquet"])
+    table = graph.read_table(graph.record().named["edges.parquet"])
     left, right = (labels.to_pylist() for labels in read_labels(graph))
     rows = zip(*(table[name].to_pylist() for name in ("left", "right", "weight")), strict=True)
     return {(left[u], right[v]): weight for u, v, weight in rows}
@@ -296,8 +296,8 @@ Watch(place, load_settings(store=store, **asked), settle=0).take()
 MOMENTS = {
     "plan": ("write_table", "before", "plan.parquet"),
     "search": ("commit_partition", "after", ""),
-    "manifest": ("write_record", "before", "manifest.json"),
-    "publish": ("write_record", "after", "manifest.json"),
+    "manifest": ("write", "before", "manifest.json"),
+    "publish": ("write", "after", "manifest.json"),
     "commit": ("commit", "before", "run.json"),
     "committed": ("commit", "after", "run.json"),
 }

@@ -18,7 +18,6 @@ from bicliq.pipeline.run import resume, run
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.stages.search import enumerate_table
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.manifest import read_manifest
 from bicliq.pipeline.store.results import open_run
 from tests.real_graphs import COUNTS, DATA
 
@@ -85,7 +84,7 @@ def test_on_the_cpu_with_so_many_threads(tmp_path):
     assert (found.backend, found.threads) == (CPU, 3)
     commits = Store.open(settings.store).run(found.run).committed()
     assert {(commit.backend, commit.threads) for commit in commits.values()} == {(CPU, 3)}
-    manifest = read_manifest(Store.open(settings.store), found.run)
+    manifest = Store.open(settings.store).run(found.run).published()
     assert {(file["backend"], file["threads"]) for file in manifest.files} == {(CPU, 3)}
 
 

@@ -80,8 +80,8 @@ def test_rows_that_leave_the_window_are_counted_by_the_version_the_log_and_diff(
     gone = [len([row for row in JANUARY if begin <= row[2] < end]) for begin, end in ((0, 3), (3, 6))]
     assert [first.left_window, second.left_window] == gone
     assert min(gone) > 0
-    version = Store.open(settings.store).run(first.version).read_record("run.json")
-    assert version["update"]["left_window"] == gone[0]
+    version = Store.open(settings.store).run(first.version).record()
+    assert version.update.left_window == gone[0]
     assert f"left_window={gone[0]}" in caplog.text
     for before, left in ((first.version, gone[1]), (first.parent, sum(gone))):
         assert invoke(["diff", before, second.version, "--store", settings.store, "--json"]) == 0
@@ -112,9 +112,9 @@ def test_rows_that_come_too_late_change_nothing_and_are_counted(tmp_path):
     assert update(str(tmp_path / "b.csv"), settings).how == "taken"
     mixed = update(table(tmp_path / "c.csv", [("eve", "jam", 0), ("eve", "tea", 2)]), settings)
     assert (mixed.edges, mixed.unchanged, mixed.gone) == (1, 0, 0)
-    graph = open_run(settings.store).store.graph(mixed.graph).read_record("graph.json")
-    assert graph["summary"]["dropped_by_window"] == 1
-    assert graph["n_left"] == base.n_left + 1
+    graph = open_run(settings.store).store.graph(mixed.graph).record()
+    assert graph.summary["dropped_by_window"] == 1
+    assert graph.n_left == base.n_left + 1
 
 
 def test_edges_that_are_taken_away_leave_the_window_where_it_is(tmp_path):

@@ -105,9 +105,9 @@ def test_rows_before_the_window_are_told_wherever_an_update_is(tmp_path, capsys)
     code, said = answer(capsys, *line("update", mixed, store))
     assert (code, "1 row before the window left out" in said.out) == (0, True)
     folder = Store.open(str(store))
-    version = folder.run(latest_run(folder)).read_record("run.json")
-    assert version["update"]["dropped_by_window"] == 1
-    assert folder.graph(version["graph"]).read_record("graph.json")["summary"]["dropped_by_window"] == 1
+    version = folder.run(latest_run(folder)).record()
+    assert version.update.dropped_by_window == 1
+    assert folder.graph(version.graph).record().summary["dropped_by_window"] == 1
 
 
 @pytest.mark.parametrize("jump", ["a lot", "-1", "nan", ""])

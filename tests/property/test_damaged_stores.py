@@ -113,7 +113,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     runs = [name for name in opened.runs() if open_run(opened, name).state.name != "count"]
     assert len(runs) == 9
     assert {"changed.parquet", "rows.parquet"} <= {path.name for path in store.rglob("*.parquet")}
-    assert any("base" in opened.graph(graph).read_record("graph.json") for graph in opened.graphs())
+    assert any(opened.graph(graph).record().base for graph in opened.graphs())
     read = {way: read() for way, read in read_runs(store, runs).items()}
     return Finished(
         store,

@@ -1,5 +1,7 @@
 """Graphs that grow and shrink, table by table, against the same graph ingested at once."""
 
+from dataclasses import replace
+
 import fsspec
 import numpy as np
 import pyarrow as pa
@@ -120,7 +122,7 @@ def test_weights_are_united_as_the_graph_had_them():
     base = ingest(put("w.csv", [("a", "x", 2), ("b", "x", 1)], head), store, NUMBERS)
     more = extend(store, base.graph, put("v.csv", [("a", "x", 3), ("c", "x", 5)], head), NUMBERS)
     folder = store.graph(more.record.graph)
-    assert folder.read_table(folder.stored()["edges.parquet"])["weight"].to_pylist() == [5.0, 1.0, 5.0]
+    assert folder.read_table(folder.record().named["edges.parquet"])["weight"].to_pylist() == [5.0, 1.0, 5.0]
     assert (len(more.left), more.unchanged) == (1, 1)
 
 
@@ -217,7 +219,7 @@ def test_a_graph_that_differs_little_is_stored_as_what_differs(monkeypatch):
     assert len(read_edge_columns(store.graph(less.graph))[0]) == less.n_edges == 100
     many = extend(store, less.graph, put("c.csv", [(f"w{n}", "v0") for n in range(9)])).record
     assert store.graph(many.graph).base() is None
-    folder.write_record("graph.json", {**folder.read_record("graph.json"), "n_edges": 7}, folder.stored().values())
+    folder.write("graph.json", replace(folder.record(), n_edges=7))
     with pytest.raises(DamageError, match="is not the graph that it was made of"):
         read_graph(folder)
     store.graph(base).remove("edges.parquet")
@@ -248,4 +250,4 @@ def test_edges_are_taken_from_a_graph_with_weights_by_a_table_without():
     )
     less = extend(store, base.graph, put("h.csv", [("b", "x")]), delete=True)
     folder = store.graph(less.record.graph)
-    assert folder.read_table(folder.stored()["edges.parquet"])["weight"].to_pylist() == [2.0]
+    assert folder.read_table(folder.record().named["edges.parquet"])["weight"].to_pylist() == [2.0]

@@ -55,7 +55,7 @@ def outcome(source: object, asked: IngestSettings, limit: int | None) -> tuple[o
     except BicliqError as error:
         assert store.graphs() == []
         return type(error), str(error)
-    stored = store.graph(record.graph).stored()
+    stored = store.graph(record.graph).record().named
     labels = [stored[f"{side}_ids.parquet"].checksum for side in ("left", "right")]
     edges = store.graph(record.graph).read_table(stored["edges.parquet"])
     summary = {name: value for name, value in record.summary.items() if name not in ("seconds", "sorted_runs")}

@@ -26,7 +26,6 @@ from bicliq.pipeline.settings import (
 )
 from bicliq.pipeline.stages.verify import verify
 from bicliq.pipeline.stages.verify_roots import EVERY_ROOT
-from bicliq.pipeline.store.bicliques import publish_of
 from bicliq.pipeline.store.folder import Folder
 from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.manifest import ran_on
@@ -186,7 +185,7 @@ class Versions(RuleBasedStateMachine):
             found = self.take(self.table(rows), self.edges | rows)
         assert found.how in ("full run", "nothing", "taken") or found.appeared == 0
 
-    @rule(rows=TABLES, where=st.sampled_from(["commit", "sink", "write_record"]))
+    @rule(rows=TABLES, where=st.sampled_from(["commit", "sink", "write"]))
     def be_killed_and_do_it_again(self, rows, where):
         source, latest = self.table(rows), self.latest
         with pytest.MonkeyPatch.context() as patch:
@@ -202,13 +201,13 @@ class Versions(RuleBasedStateMachine):
     def compact_a_version(self, data, killed):
         name = data.draw(st.sampled_from([self.latest, *sorted(self.known)]))
         store, latest = Store.open(self.settings.store), self.latest
-        with killed_at(RunFolder, "write_record", killed):
+        with killed_at(RunFolder, "write", killed):
             compact(store, name)
         if killed:
             assert read_back(open_run(store)) == self.known[latest]
         found = compact(store, name)
         assert found.version == name
-        assert "layers" not in store.run(found.run).read_record("run.json")
+        assert store.run(found.run).record().layered is None
         self.known[found.run] = self.known[name]
         if name == latest:
             self.latest = found.run
@@ -234,8 +233,8 @@ class Versions(RuleBasedStateMachine):
         second = update(source, self.settings)
         assert first.how in ("nothing", "taken")  # the same file may have been taken before
         assert second.how == "taken"
-        latest = Store.open(self.settings.store).run(self.latest).read_record("run.json")
-        assert second.version in (self.latest, latest.get("compacts"))  # or the version that it is, written whole
+        latest = Store.open(self.settings.store).run(self.latest).record()
+        assert second.version in (self.latest, latest.compacts)  # or the version that it is, written whole
 
     @invariant()
     def the_latest_is_what_a_run_would_give(self):
@@ -252,7 +251,7 @@ class Versions(RuleBasedStateMachine):
         for by, size in (("edges", "n_edges"), ("left", "n_left"), ("right", "n_right")):
             assert opened.top(4, by)[size].to_pylist() == other.top(4, by)[size].to_pylist()
         assert len(opened.top(1000)) == opened.manifest.bicliques
-        assert publish_of(opened.folder.read_record("run.json")) == self.settings.publish
+        assert opened.folder.record().publish == self.settings.publish
         assert opened.sizes() == other.sizes()
         for sizes in ({"min_left": 2}, {"max_right": 1, "min_edges": 2}, {"with_left": [min(self.edges)[0]]}):
             chosen = Bicliques(opened).where(**sizes)

@@ -63,8 +63,8 @@ def stored_rows(opened):
     found = [{"left": edges.left, "right": edges.indices}]
     if edges.weights is not None:
         found[0]["weight"] = edges.weights
-    if "rows.parquet" in graph.stored():
-        found.append(graph.read_table(graph.stored()["rows.parquet"]).to_pydict())
+    if "rows.parquet" in graph.record().named:
+        found.append(graph.read_table(graph.record().named["rows.parquet"]).to_pydict())
     for columns in found:
         for ids, side in zip(labels, ("left", "right"), strict=True):
             columns[side] = [ids[at] for at in columns[side]]
@@ -116,7 +116,7 @@ class Arrivals(RuleBasedStateMachine):
         self.held = [row for name in self.order for row in self.files[name]]
 
     @precondition(lambda self: self.held)
-    @rule(where=st.sampled_from(["commit", "sink", "write_record", "create_record"]))
+    @rule(where=st.sampled_from(["commit", "sink", "write", "create"]))
     def be_killed_and_look_again(self, where):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(RunFolder, where, lambda *_, **__: (_ for _ in ()).throw(Killed))

@@ -14,7 +14,7 @@ from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.search_run import SearchRecord, search_run
 from bicliq.pipeline.stages.verify import StoreVerification, Verification, verify, verify_store
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.manifest import Manifest
+from bicliq.pipeline.store.records import Manifest
 from bicliq.pipeline.store.results import Run, open_run
 from bicliq.pipeline.store.states import RunState
 

@@ -13,18 +13,18 @@ import pytest
 import xxhash
 
 from bicliq.pipeline.errors import DamageError, InputError, StorageError
-from bicliq.pipeline.store.commits import Commit, commit_name, data_name
+from bicliq.pipeline.settings import PlanSettings, PublishSettings, SearchSettings
+from bicliq.pipeline.store.commits import data_name
 from bicliq.pipeline.store.folder import storage_errors
 from bicliq.pipeline.store.inventory import take_inventory
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.records import StoredFile, named_files
+from bicliq.pipeline.store.record import StoredFile
+from bicliq.pipeline.store.records import Commit, PlanRecord, Pruned, RunRecord
 
 COMMIT = Commit(
-    3,
-    data_name(3),
+    stored=(StoredFile(data_name(3), 10, "aa"),),
+    partition=3,
     rows=2,
-    bytes=10,
-    checksum="aa",
     digest="00000000000000ff",
     seconds=0.5,
     complete=True,
@@ -47,7 +47,7 @@ def test_a_store_opens_again_by_its_uri(store):
 
 def test_a_store_of_another_format_is_refused_with_both_formats(tmp_path):
     (tmp_path / "bicliq-store.json").write_text('{"format": 99}')
-    with pytest.raises(StorageError, match=r"format 99.*format 4.*name another store and run again"):
+    with pytest.raises(StorageError, match=r"format 99.*format 5.*name another store and run again"):
         Store.open(str(tmp_path))
 
 
@@ -79,33 +79,33 @@ def test_tables_and_records_come_back(store):
     folder = store.run("r")
     table = pa.table({"left": pa.array([[1, 2], [3]], pa.list_(pa.int32())), "n": [2, 1]})
     file = folder.write_table("a/b.parquet", table)
-    folder.write_record("c.json", {"x": 1}, [file])
-    record = folder.read_record("c.json")
-    assert record["x"] == 1
-    assert named_files(record) == {"a/b.parquet": file}
+    folder.write(Pruned.at, Pruned(stored=(file,), pruned="r"))
+    record = folder.read(Pruned)
+    assert record.pruned == "r"
+    assert record.named == {"a/b.parquet": file}
     assert folder.read_table(file).equals(table)
     assert folder.read_table(file, ["n"]).column_names == ["n"]
     assert folder.files("a") == {"a/b.parquet": file.bytes}
-    assert list(folder.files()) == ["a/b.parquet", "c.json"]
+    assert list(folder.files()) == ["a/b.parquet", "pruned.json"]
 
 
 def test_every_byte_of_a_record_is_sealed(store):
     folder = store.run("r")
-    folder.write_record("c.json", {"é": 1e-07, "list": [1, 2.5, None, True]})
-    data = folder.fs.cat_file(folder.path_of("c.json"))
+    folder.write(Pruned.at, Pruned(pruned="é"))
+    data = folder.fs.cat_file(folder.path_of(Pruned.at))
     for at in range(len(data)):
         for changed in (
             data[:at],
             data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :],
             data[:at] + data[at + 1 :],
         ):
-            folder.write_bytes("c.json", changed)
+            folder.write_bytes(Pruned.at, changed)
             with pytest.raises(DamageError, match="its seal does not fit"):
-                folder.read_record("c.json")
+                folder.read(Pruned)
 
 
 def test_a_record_of_another_place_is_noticed(store):
-    store.run("a").write_record("commits/partition-00001.json", {"x": 1})
+    store.run("a").write("commits/partition-00001.json", replace(COMMIT, partition=1))
     data = store.fs.cat_file(store.run("a").path_of("commits/partition-00001.json"))
     for folder, name in (
         (store.run("a"), "commits/partition-00002.json"),
@@ -115,7 +115,7 @@ def test_a_record_of_another_place_is_noticed(store):
         with pytest.raises(
             DamageError, match=r"is the record runs/a/commits/partition-00001\.json, copied or moved here"
         ):
-            folder.read_record(name)
+            folder.read(Commit, name)
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "longer", "gone"])
@@ -171,7 +171,14 @@ def test_a_write_that_fails_keeps_the_old_file(store):
 
 
 def put_plan(run, partitions):
-    run.write_record("plan.json", {"partitions": partitions, "digest": "p"})
+    sizes = dict.fromkeys(("n_left", "n_right", "n_edges", "n_roots", "est_bytes", "est_cost"), 0)
+    about = {"run": run.run, "graph": "g", "side": "left", "seconds": {}}
+    run.write(PlanRecord.at, PlanRecord(**sizes, **about, partitions=partitions, digest="p"))
+
+
+def put_run(run):
+    how = {"search": SearchSettings(), "plan": PlanSettings(), "publish": PublishSettings()}
+    run.write(RunRecord.at, RunRecord(run=run.run, graph="g", asks="bicliques", created="2026", **how))
 
 
 def test_only_commit_records_make_partitions_visible(store):
@@ -194,7 +201,7 @@ def test_commits_come_in_order_of_their_numbers(store):
     put_plan(run, 100_001)
     for number in (100_000, 11, 2):
         run.write_bytes(data_name(number), b"")
-        run.commit_partition(Commit(number, data_name(number), 0, 0, "", "0" * 16, 0.0, True, {}, "p", "cpu-avx2", 2))
+        run.commit_partition(replace(COMMIT, partition=number, stored=(StoredFile(data_name(number), 0, ""),)))
     assert list(run.committed()) == [2, 11, 100_000]
 
 
@@ -207,8 +214,8 @@ def test_a_commit_that_cannot_be_used_is_named(store, why):
     if why == "no file":
         run.remove(data_name(3))
     if why == "damaged":
-        run.write_bytes(commit_name(3), b"{}")
-    assert list(run.examine().damaged) == [3]
+        run.write_bytes(Commit.name(3), b"{}")
+    assert list(run.examine_commits()[1]) == [3]
     with pytest.raises(DamageError, match=r"partition 3: .*bicliq verify"):
         run.committed()
 
@@ -224,13 +231,13 @@ def test_a_commit_removes_what_other_attempts_left(tmp_path):
 
 
 def test_graphs_and_runs_are_listed_once_they_are_whole(store):
-    store.graph("g").write_record("other.json", {})
+    store.graph("g").write_bytes("other.json", b"{}")
     assert store.graphs() == []
-    store.graph("g").write_record("graph.json", {})
+    store.graph("g").write_bytes("graph.json", b"{}")
     assert store.graphs() == ["g"]
     assert store.graph("g").exists()
     for run in ("b", "a", "c"):
-        store.run(run).write_record("run.json", {})
+        put_run(store.run(run))
     assert store.runs() == ["a", "b", "c"]
     assert store.run("a").manifest() is None
 
@@ -241,7 +248,7 @@ def test_a_store_may_lie_anywhere(tmp_path, protocol, name):
     store = Store.open(f"{protocol}{tmp_path}/{name}/store")
     run = store.run("r")
     put_plan(run, 4)
-    run.write_record("run.json", {})
+    put_run(run)
     run.write_bytes(data_name(3), b"0123456789")
     run.commit_partition(COMMIT)
     again = Store.open(store.uri, create=False)
@@ -253,14 +260,14 @@ def test_a_store_may_lie_anywhere(tmp_path, protocol, name):
 
 def test_a_store_behind_a_link_is_the_same_store(tmp_path):
     store = Store.open(str(tmp_path / "store"))
-    store.run("r").write_record("run.json", {})
+    put_run(store.run("r"))
     (tmp_path / "link").symlink_to(tmp_path / "store")
     assert Store.open(str(tmp_path / "link"), create=False).runs() == ["r"]
     assert "bicliq-store.json" in Store.at(str(tmp_path / "link")).root.files()
 
 
 def test_a_store_without_its_own_record_is_not_taken_for_a_new_one(store):
-    store.run("r").write_record("run.json", {})
+    put_run(store.run("r"))
     store.root.remove("bicliq-store.json")
     with pytest.raises(DamageError, match="its store is there"):
         Store.open(store.uri)
@@ -268,14 +275,14 @@ def test_a_store_without_its_own_record_is_not_taken_for_a_new_one(store):
 
 def test_a_missing_file_is_named(store):
     with pytest.raises(DamageError, match=r"graphs/g/graph\.json: this record is missing"):
-        store.graph("g").read_record("graph.json")
+        store.graph("g").record()
     with pytest.raises(StorageError, match=r"x\.bin: no such file"):
         store.graph("g").size("x.bin")
 
 
 def test_a_damaged_record_is_a_storage_error(store):
     run = store.run("r")
-    run.write_bytes(commit_name(1), b"{")
+    run.write_bytes(Commit.name(1), b"{")
     with pytest.raises(StorageError):
         run.read_commit(1)
 
@@ -340,4 +347,4 @@ def test_an_object_without_bytes_is_damaged_and_one_that_cannot_be_read_is_not(t
 
     monkeypatch.setattr(folder.fs, "cat_file", fails)
     with pytest.raises(kind):
-        folder.read_record("run.json")
+        folder.record()
