@@ -24,7 +24,7 @@ from bicliq.pipeline.stages.publish import publish, publish_in_part
 from bicliq.pipeline.stages.search_run import SearchProgress, search_run
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.publications import numbered_latest
+from bicliq.pipeline.store.log import numbered_latest
 from bicliq.pipeline.store.records import Manifest, PlanRecord
 
 

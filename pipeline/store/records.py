@@ -549,22 +549,31 @@ class Pruned(Record, kind="pruned", at="pruned.json"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published(Record, kind="published", at="publications/{}.json"):
-    """That a run was published, when and of which table: its name says it."""
+class Numbered(Record, kind="number", at="publications/number-{}.json"):
+    """An entry of the numbered log (`pipeline.store.log`).
+
+    Parameters
+    ----------
+    run
+        The run that is the latest since; None: there is none, or the entry fills a gap.
+    counted
+        The run whose counts were published; None: the entry is of `run`.
+    created
+        When that was (ISO, UTC); None: nothing was published.
+    """
+
+    run: Name | None = None
+    counted: Name | None = None
+    created: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastOfSource(Record, kind="last of a source", at="publications/source-{}.json"):
+    """Which run of a table was published last, and when."""
 
     run: Name
-
-
-@dataclass(frozen=True, kw_only=True)
-class Begun(Record, kind="begun", at="publications/begun.json"):
-    """That all publications of a store are written down."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Numbered(Record, kind="number", at="publications/number-{}.json"):
-    """An entry of the numbered log: the run that is the latest since; None: it filled a gap."""
-
-    run: Name | None
+    created: str
+    asks: Asks
 
 
 @dataclass(frozen=True, kw_only=True)
