@@ -148,7 +148,7 @@ def number_counts(folder: RunFolder, created: str) -> None:
 def take_number(store: Store, number: int, entry: Numbered) -> bool:
     """Make an entry of the log; False where the number is taken."""
     with store.root.claim("log"):
-        if any(TEMPORARY.fullmatch(name.rsplit("/", 1)[-1]) for name in _names(store)):
+        if store.root.is_local and any(TEMPORARY.fullmatch(name.rsplit("/", 1)[-1]) for name in _names(store)):
             Folder(store.fs, store.path, PLACE).sweep()
         return store.root.create(number_name(number), entry)
 
