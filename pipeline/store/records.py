@@ -283,26 +283,17 @@ class RunRecord(
 
     Parameters
     ----------
-    run, graph
-        Its name, and that of the graph.
-    asks
-        Whether its partitions are searched for bicliques or counted.
     search, plan, publish
         Settings that change the result or its layout; those of a call have their defaults.
     created
         When it was planned (ISO, UTC).
-    parent
-        The run that an update made it of.
-    beside
-        Whether another run than the parent was the latest then, and may be.
+    parent, update, beside
+        The run that an update made it of, and how; and whether another one was the latest then.
     table, reading
         The table of the first run, which all versions of it are of, and how it was read.
-    taken
-        Files that it and those before it took, by their keys; None where that is not known.
-    holds_taken_alone
-        Whether all of its edges are from these files.
-    update
-        How it was made of its parent.
+    taken, holds_taken_alone
+        Files that it and those before it took, by their keys; None where that is not known. And
+        whether all of its edges are from these files.
     compacts, holds, search_seconds
         The version that it was written whole from; what that held; and the seconds of one thread
         that a search took.
@@ -554,10 +545,8 @@ class Numbered(Record, kind="number", at="publications/number-{}.json"):
 
     Parameters
     ----------
-    run
-        The run that is the latest since; None: there is none, or the entry fills a gap.
-    counted
-        The run whose counts were published; None: the entry is of `run`.
+    run, counted
+        The run that is the latest since, and that whose counts were published; None: there is none.
     created
         When that was (ISO, UTC); None: nothing was published.
     """
