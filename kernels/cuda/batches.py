@@ -11,7 +11,7 @@ from bicliq.kernels.errors import BackendError
 
 
 class Failure(IntEnum):
-    """Why a run ended early (`src/lanes/device_failure.hpp`): memory, or the host's decision."""
+    """Why a run ended early (`src/lanes/errors.hpp`): memory, or the host's decision."""
 
     NONE = 0
     ARENA_FULL = 1

@@ -21,6 +21,7 @@ from bicliq.pipeline.placement.where import place_search
 from bicliq.pipeline.questions.count_asked import NOT_WORTH, CountAsked, CountRecord, check_count_backends, why_none
 from bicliq.pipeline.questions.count_partitions import count_partitions, of_a_count, plan_count
 from bicliq.pipeline.questions.count_tables import publish_counts
+from bicliq.pipeline.questions.null import Null, compare_counts
 from bicliq.pipeline.run import Observer
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.checks import check_input
@@ -30,7 +31,7 @@ from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
 
 
-def count_table(source: Edges, asked: CountAsked, settings: Settings) -> CountRecord:
+def count_table(source: Edges, asked: CountAsked, settings: Settings, null: Null | None = None) -> CountRecord:
     """Count the (p,q)-bicliques of an edge table in memory, and publish nothing.
 
     Parameters
@@ -42,6 +43,8 @@ def count_table(source: Edges, asked: CountAsked, settings: Settings) -> CountRe
     settings
         Its `ingest` part, `data_backend`, and `side`, `threads` and `backend` of its `search` part
         are used.
+    null
+        Random tables that are counted, too; the record then has what `compare_counts` returns.
 
     Returns
     -------
@@ -63,27 +66,28 @@ def count_table(source: Edges, asked: CountAsked, settings: Settings) -> CountRe
     read = time.perf_counter()
     place = place_search(settings.search.backend, not_worth=NOT_WORTH)
     options: dict[str, Any] = {"side": settings.search.side, "threads": settings.search.threads}
-    csr = (graph.indptr, graph.indices, graph.n_right)
-    found: kernels.CountResult | kernels.CountTable
-    if asked.all_sizes:
-        found = place.run(
-            lambda backend: kernels.count_all_bicliques(*csr, asked.p, asked.q, backend=backend, **options)
-        )
-        counts, method = found.counts, "pivot"
-    else:
-        options["method"] = asked.method
-        found = place.run(lambda backend: kernels.count_bicliques(*csr, asked.p, asked.q, backend=backend, **options))
-        counts, method = {(asked.p, asked.q): found.count}, found.method
+
+    def count(columns: Any) -> tuple[dict[tuple[int, int], int], kernels.CountResult | kernels.CountTable]:
+        csr = graph.indptr, columns, graph.n_right
+        if asked.all_sizes:
+            table = place.run(lambda on: kernels.count_all_bicliques(*csr, asked.p, asked.q, backend=on, **options))
+            return table.counts, table
+        how: dict[str, Any] = {**options, "method": asked.method}
+        one = place.run(lambda on: kernels.count_bicliques(*csr, asked.p, asked.q, backend=on, **how))
+        return {(asked.p, asked.q): one.count}, one
+
+    counts, found = count(graph.indices)
     return CountRecord(
         counts=counts,
         n_left=graph.n_left,
         n_right=graph.n_right,
         n_edges=graph.n_edges,
         too_large=why_none(asked, graph.n_left, graph.n_right),
-        method=method,
+        method="pivot" if isinstance(found, kernels.CountTable) else found.method,
         side=found.side,
         backend=found.backend,
         threads=found.threads,
+        null=compare_counts(graph, counts, null, lambda columns: count(columns)[0]) if null and null.tables else None,
         seconds={"ingest": read - started, **found.seconds, "total": time.perf_counter() - started},
         account=account(table.summary),
     )

@@ -54,15 +54,12 @@ class MetBicliques {
   };
   struct Batch {
     const Values left_offsets, left, right_offsets, right;
-    Span left_of(u32 row) const { return list(left_offsets, left, row); }
-    Span right_of(u32 row) const { return list(right_offsets, right, row); }
+    Span left_of(u32 row) const { return list_of(left_offsets, left, row); }
+    Span right_of(u32 row) const { return list_of(right_offsets, right, row); }
     void fetch_offsets(u32 row) const { __builtin_prefetch(left_offsets.data() + row), __builtin_prefetch(right_offsets.data() + row); }
     void fetch_lists(u32 row) const {
       __builtin_prefetch(left.data() + left_offsets.data()[row]), __builtin_prefetch(right.data() + right_offsets.data()[row]);
     }
-
-   private:
-    static Span list(const Values& offsets, const Values& ids, u32 row) { return {ids.data() + offsets.data()[row], ids.data() + offsets.data()[row + 1]}; }
   };
 
   /// Offsets and ids of both sides of each batch; `change_of` is the change of each left vertex.

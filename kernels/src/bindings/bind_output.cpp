@@ -8,42 +8,27 @@
 namespace bicliq {
 namespace {
 
-/// The first place of `offsets` that is before its predecessor or beyond the ids tells of a batch
-/// that is none.
-void check(const Input<i32>& offsets, const Input<i32>& ids, std::size_t n) {
-  const i32* at = offsets.data();
-  bool sound = offsets.size() && offsets.size() == n + 1 && at[0] >= 0 && static_cast<std::size_t>(at[n]) <= ids.size();
-  for (std::size_t i = 0; sound && i < n; ++i) sound = at[i] <= at[i + 1];
-  if (!sound) throw std::invalid_argument("the offsets of a batch do not fit its ids and its roots");
+nb::object encode(const Values& left_offsets, const Values& left, const Values& right_offsets, const Values& right,
+                  const Values& root, const RowGroupMaker& layout) {
+  const std::size_t n = root.size();
+  check_lists(left_offsets, left, n);
+  check_lists(right_offsets, right, n);
+  return python_of(without_lock([&] { return layout({left_offsets.data(), left.data()}, {right_offsets.data(), right.data()}, root.data(), n); }));
 }
 
-nb::object encode(const Input<i32>& left_offsets, const Input<i32>& left, const Input<i32>& right_offsets, const Input<i32>& right,
-                  const Input<i32>& root, const RowGroupMaker& layout) {
-  const std::size_t n = root.size();
-  check(left_offsets, left, n);
-  check(right_offsets, right, n);
-  std::shared_ptr<RowGroup> group;
-  {
-    const nb::gil_scoped_release release;
-    group = layout({left_offsets.data(), left.data()}, {right_offsets.data(), right.data()}, root.data(), n);
-  }
-  return python_of(group);
+void check_smaller(i32 n_given, i32 n_left, i32 n_right) {
+  if (n_given != std::min(n_left, n_right))
+    throw std::invalid_argument("the smaller side of a biclique has not as many vertices as is said beside it");
 }
-
-nb::object encode_smaller(const Input<i32>& offsets, const Input<i32>& ids, const Input<i32>& n_left, const Input<i32>& n_right,
-                          const Input<i32>& root, const RowGroupMaker& layout) {
+nb::object encode_smaller(const Values& offsets, const Values& ids, const Values& n_left, const Values& n_right,
+                          const Values& root, const RowGroupMaker& layout) {
   const std::size_t n = root.size();
-  check(offsets, ids, n);
+  check_lists(offsets, ids, n);
   if (n_left.size() != n || n_right.size() != n) throw std::invalid_argument("n_left, n_right and root differ in length");
-  std::shared_ptr<RowGroup> group;
-  {
-    const nb::gil_scoped_release release;
-    for (std::size_t i = 0; i < n; ++i)
-      if (std::min(n_left.data()[i], n_right.data()[i]) != offsets.data()[i + 1] - offsets.data()[i])
-        throw std::invalid_argument("the smaller side of a biclique has not as many vertices as is said beside it");
-    group = layout({offsets.data(), ids.data()}, n_left.data(), n_right.data(), root.data(), n);
-  }
-  return python_of(group);
+  return python_of(without_lock([&] {
+    for (std::size_t i = 0; i < n; ++i) check_smaller(offsets.data()[i + 1] - offsets.data()[i], n_left.data()[i], n_right.data()[i]);
+    return layout({offsets.data(), ids.data()}, n_left.data(), n_right.data(), root.data(), n);
+  }));
 }
 
 /// An array of numbers that nobody has cleared.
@@ -91,21 +76,14 @@ nb::object read_columns(const Input<std::uint8_t>& data, Codec codec, const std:
 }
 
 /// The surprise of each biclique of a batch, in nats.
-nb::object surprise(const Input<i32>& left_offsets, const Input<i32>& left, const Input<i32>& right_offsets, const Input<i32>& right,
+nb::object surprise(const Values& left_offsets, const Values& left, const Values& right_offsets, const Values& right,
                     const SurpriseArrays& terms, double unit) {
-  if (!left_offsets.size()) throw std::invalid_argument("the offsets of a batch do not fit its ids and its roots");
-  const std::size_t n = left_offsets.size() - 1;
-  check(left_offsets, left, n);
-  check(right_offsets, right, n);
-  std::vector<double> values;
-  {
-    const nb::gil_scoped_release release;
+  const std::size_t n = checked_batch(left_offsets, left, right_offsets, right);
+  return numpy_of(without_lock([&] {
     const ListColumn lefts{left_offsets.data(), left.data()}, rights{right_offsets.data(), right.data()};
     const std::vector<i32> n_left = lefts.lengths(n), n_right = rights.lengths(n);
-    values = BatchValues(n_left.data(), n_right.data(), n)
-                 .surprise(lefts, rights, objectives_of({}, terms, unit));
-  }
-  return numpy_of(std::move(values));
+    return BatchValues(n_left.data(), n_right.data(), n).surprise(lefts, rights, objectives_of({}, terms, unit));
+  }));
 }
 
 /// Restores sides of batches by a graph that it holds.
@@ -116,33 +94,31 @@ class Restorer {
 
   /// Both sides of bicliques whose smaller ones are given: offsets and ids of the left ones, then
   /// of the right ones.
-  nb::object restore(const Input<i32>& offsets, const Input<i32>& ids, const Input<i32>& n_left, const Input<i32>& n_right) const {
+  nb::object restore(const Values& offsets, const Values& ids, const Values& n_left, const Values& n_right) const {
     const std::size_t n = n_left.size();
-    check(offsets, ids, n);
+    check_lists(offsets, ids, n);
     if (n_right.size() != n) throw std::invalid_argument("n_left and n_right differ in length");
     Fresh<i32> left_offsets(n + 1), right_offsets(n + 1);
     Fresh<i32> left(sum_up(n_left, left_offsets)), right(sum_up(n_right, right_offsets));
-    {
-      const nb::gil_scoped_release release;
+    without_lock([&] {
       SideRestorer::Room room;
       for (std::size_t i = 0; i < n; ++i) {
         const i32* given = ids.data() + offsets.data()[i];
         const i32 n_given = offsets.data()[i + 1] - offsets.data()[i];
         i32 *const to_left = left.data() + left_offsets.data()[i], *const to_right = right.data() + right_offsets.data()[i];
         const bool left_given = left_is_smaller(n_left.data()[i], n_right.data()[i]);
-        if (n_given != std::min(n_left.data()[i], n_right.data()[i]))
-          throw std::invalid_argument("the smaller side of a biclique has not as many vertices as is said beside it");
+        check_smaller(n_given, n_left.data()[i], n_right.data()[i]);
         std::copy_n(given, n_given, left_given ? to_left : to_right);
         sides_->larger(left_given, given, static_cast<std::size_t>(n_given), left_given ? to_right : to_left,
                       static_cast<std::size_t>(std::max(n_left.data()[i], n_right.data()[i])), room);
       }
-    }
+    });
     return nb::make_tuple(numpy_of(std::move(left_offsets)), numpy_of(std::move(left)), numpy_of(std::move(right_offsets)), numpy_of(std::move(right)));
   }
 
  private:
   /// Writes where each list begins and the last one ends, and returns that.
-  static std::size_t sum_up(const Input<i32>& lengths, Fresh<i32>& offsets) {
+  static std::size_t sum_up(const Values& lengths, Fresh<i32>& offsets) {
     i64 sum = 0;
     offsets.data()[0] = 0;
     for (std::size_t i = 0; i < lengths.size(); ++i) {
@@ -158,24 +134,19 @@ class Restorer {
 
 using Hashes = std::optional<Input<u64>>;
 
-LabelHashes hashes_of(const Input<i32>& offsets, const Input<i32>& ids, const Hashes& hashes, u64 seed) {
+LabelHashes hashes_of(const Values& offsets, const Values& ids, const Hashes& hashes, u64 seed) {
   const i32 first = offsets.data()[0], last = offsets.data()[offsets.size() - 1];
   return {ids.data() + first, static_cast<std::size_t>(last - first), hashes ? hashes->data() : nullptr, hashes ? hashes->size() : 0, seed};
 }
 
 /// The digest of a batch, and how many of its bicliques have a side that is not ascending.
-nb::object check_batch(const Input<i32>& left_offsets, const Input<i32>& left, const Input<i32>& right_offsets,
-                       const Input<i32>& right, const Hashes& left_hashes, const Hashes& right_hashes) {
-  if (!left_offsets.size()) throw std::invalid_argument("the offsets of a batch do not fit its ids and its roots");
-  const std::size_t n = left_offsets.size() - 1;
-  check(left_offsets, left, n);
-  check(right_offsets, right, n);
-  ListCheck found;
-  {
-    const nb::gil_scoped_release release;
+nb::object check_batch(const Values& left_offsets, const Values& left, const Values& right_offsets,
+                       const Values& right, const Hashes& left_hashes, const Hashes& right_hashes) {
+  const std::size_t n = checked_batch(left_offsets, left, right_offsets, right);
+  const ListCheck found = without_lock([&] {
     const LabelHashes of_left = hashes_of(left_offsets, left, left_hashes, kLeftSeed), of_right = hashes_of(right_offsets, right, right_hashes, kRightSeed);
-    found = check_lists({left_offsets.data(), left.data(), of_left}, {right_offsets.data(), right.data(), of_right}, n);
-  }
+    return check_lists({left_offsets.data(), left.data(), of_left}, {right_offsets.data(), right.data(), of_right}, n);
+  });
   return nb::make_tuple(found.digest, found.n_unordered);
 }
 
@@ -184,20 +155,17 @@ nb::object check_batch(const Input<i32>& left_offsets, const Input<i32>& left, c
 void bind_output(nb::module_& module) {
   nb::enum_<Codec>(module, "Codec").value("none", Codec::none).value("zstd", Codec::zstd).value("lz4_raw", Codec::lz4_raw);
   nb::class_<RowGroupMaker>(module, "RowGroupMaker")
-      .def(nb::init<bool, Codec, int, nb::object, const std::vector<Objective>&, std::optional<SurpriseArrays>, double>(), nb::arg("smaller_only"), nb::arg("codec"),
-           nb::arg("level"), nb::arg("compress").none(), nb::arg("objectives"), nb::arg("terms").none(), nb::arg("unit"));
-  module.def("encode_bicliques", &encode, nb::arg("left_offsets"), nb::arg("left"), nb::arg("right_offsets"), nb::arg("right"),
-             nb::arg("root"), nb::arg("layout"));
-  module.def("encode_smaller", &encode_smaller, nb::arg("offsets"), nb::arg("smaller"), nb::arg("n_left"), nb::arg("n_right"),
-             nb::arg("root"), nb::arg("layout"));
-  module.def("surprise", &surprise, nb::arg("left_offsets"), nb::arg("left"), nb::arg("right_offsets"), nb::arg("right"),
-             nb::arg("terms"), nb::arg("unit"));
-  module.def("check_bicliques", &check_batch, nb::arg("left_offsets"), nb::arg("left"), nb::arg("right_offsets"), nb::arg("right"),
-             nb::arg("left_hashes") = nb::none(), nb::arg("right_hashes") = nb::none());
-  module.def("read_columns", &read_columns, nb::arg("data"), nb::arg("codec"), nb::arg("columns"), nb::arg("rows"));
+      .def(nb::init<bool, Codec, int, nb::object, const std::vector<Objective>&, std::optional<SurpriseArrays>, double>(), "smaller_only"_a, "codec"_a,
+           "level"_a, "compress"_a.none(), "objectives"_a, "terms"_a.none(), "unit"_a);
+  module.def("encode_bicliques", &encode, "left_offsets"_a, "left"_a, "right_offsets"_a, "right"_a, "root"_a, "layout"_a);
+  module.def("encode_smaller", &encode_smaller, "offsets"_a, "smaller"_a, "n_left"_a, "n_right"_a, "root"_a, "layout"_a);
+  module.def("surprise", &surprise, "left_offsets"_a, "left"_a, "right_offsets"_a, "right"_a, "terms"_a, "unit"_a);
+  module.def("check_bicliques", &check_batch, "left_offsets"_a, "left"_a, "right_offsets"_a, "right"_a, "left_hashes"_a = nb::none(),
+             "right_hashes"_a = nb::none());
+  module.def("read_columns", &read_columns, "data"_a, "codec"_a, "columns"_a, "rows"_a);
   nb::class_<Restorer>(module, "SideRestorer")
-      .def(nb::init<const Wide&, const Values&, u32>(), nb::arg("indptr"), nb::arg("indices"), nb::arg("n_right"))
-      .def("restore", &Restorer::restore, nb::arg("offsets"), nb::arg("ids"), nb::arg("n_left"), nb::arg("n_right"));
+      .def(nb::init<const Wide&, const Values&, u32>(), "indptr"_a, "indices"_a, "n_right"_a)
+      .def("restore", &Restorer::restore, "offsets"_a, "ids"_a, "n_left"_a, "n_right"_a);
   module.def("has_library", &has_library, "codec"_a);
 }
 

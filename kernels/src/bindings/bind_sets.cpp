@@ -12,14 +12,6 @@
 namespace bicliq {
 namespace {
 
-/// The first place of `offsets` that is before its predecessor or beyond the ids tells of arrays
-/// that are no lists.
-void check(const Values& offsets, const Values& ids, std::size_t n) {
-  const i32* at = offsets.data();
-  bool sound = offsets.size() == n + 1 && at[0] >= 0 && static_cast<std::size_t>(at[n]) <= ids.size();
-  for (std::size_t i = 0; sound && i < n; ++i) sound = at[i] <= at[i + 1];
-  if (!sound) throw std::invalid_argument("the offsets of a batch do not fit its ids and its roots");
-}
 void check_lengths(std::size_t n, const Values& n_left, const Values& n_right, const Values& root) {
   if (n_left.size() != n || n_right.size() != n || root.size() != n)
     throw std::invalid_argument("n_left, n_right and root differ in length");
@@ -30,8 +22,8 @@ struct BothSides {
   const Values &left_offsets, &left, &right_offsets, &right, &root;
   std::size_t size() const { return root.size(); }
   void check_all() const {
-    check(left_offsets, left, size());
-    check(right_offsets, right, size());
+    check_lists(left_offsets, left, size());
+    check_lists(right_offsets, right, size());
   }
   template <class Visit>
   void each(const Visit& visit) const {
@@ -48,7 +40,7 @@ struct SmallerSidesOnly {
   const Values &offsets, &ids, &n_left, &n_right, &root;
   std::size_t size() const { return root.size(); }
   void check_all() const {
-    check(offsets, ids, size());
+    check_lists(offsets, ids, size());
     check_lengths(size(), n_left, n_right, root);
   }
   template <class Visit>
@@ -113,10 +105,9 @@ nb::object holds(const BicliqueSet& set, const RowsOf& rows) {
 nb::object may_hold(const BicliqueSet& set, const Values& n_left, const Values& n_right, const Values& root) {
   check_lengths(root.size(), n_left, n_right, root);
   std::vector<std::uint8_t> found(root.size());
-  {
-    const nb::gil_scoped_release release;
+  without_lock([&] {
     for (std::size_t i = 0; i < found.size(); ++i) found[i] = set.may_hold(n_left.data()[i], n_right.data()[i], root.data()[i]);
-  }
+  });
   return numpy_of(std::move(found));
 }
 
@@ -124,7 +115,7 @@ nb::object may_hold(const BicliqueSet& set, const Values& n_left, const Values& 
 /// a reader meets, nearly all have one.
 nb::tuple kept_lists(const Values& offsets, const Values& ids, const Input<std::uint8_t>& kept) {
   const std::size_t n = kept.size();
-  check(offsets, ids, n);
+  check_lists(offsets, ids, n);
   std::vector<i32> to_offsets, to_ids;
   {
     const nb::gil_scoped_release release;
@@ -149,23 +140,15 @@ nb::tuple kept_lists(const Values& offsets, const Values& ids, const Input<std::
 class Net {
  public:
   void add(const Values& left_offsets, const Values& left, const Values& right_offsets, const Values& right, std::int32_t sign) {
-    const std::size_t n = left_offsets.size() ? left_offsets.size() - 1 : 0;
-    check(left_offsets, left, n);
-    check(right_offsets, right, n);
+    const std::size_t n = checked_batch(left_offsets, left, right_offsets, right);
     kept_.emplace_back(left_offsets, left, right_offsets, right);
     const nb::gil_scoped_release release;
-    const auto list = [](const Values& offsets, const Values& ids, std::size_t i) { return Span{ids.data() + offsets.data()[i], ids.data() + offsets.data()[i + 1]}; };
-    net_.add(n, sign, [&](std::size_t i) { return std::pair(list(left_offsets, left, i), list(right_offsets, right, i)); });
+    net_.add(n, sign, [&](std::size_t i) { return std::pair(list_of(left_offsets, left, i), list_of(right_offsets, right, i)); });
   }
   /// A flag a row of each batch.
   nb::list take() {
-    std::vector<std::vector<std::uint8_t>> flags;
-    {
-      const nb::gil_scoped_release release;
-      flags = net_.take();
-    }
     nb::list found;
-    for (std::vector<std::uint8_t>& each : flags) found.append(numpy_of(std::move(each)));
+    for (std::vector<std::uint8_t>& each : without_lock([&] { return net_.take(); })) found.append(numpy_of(std::move(each)));
     return found;
   }
 

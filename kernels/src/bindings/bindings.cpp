@@ -43,7 +43,6 @@ NB_MODULE(BICLIQ_MODULE(BICLIQ_ISA), module) {
   bicliq::bind_changes(module);
   bicliq::bind_finding(module);
   bicliq::bind_clique(module);
-  bicliq::bind_clique_plan(module);
   bicliq::bind_output(module);
   bicliq::bind_sets(module);
 }

@@ -39,6 +39,23 @@ std::vector<T> copy_of(const Input<From>& values) {
   return std::vector<T>(values.data(), values.data() + values.size());
 }
 
+/// Lists that Python gave: the first of their offsets that is before its predecessor or beyond the
+/// ids tells of a batch that is none.
+inline void check_lists(const Values& offsets, const Values& ids, std::size_t n) {
+  const i32* at = offsets.data();
+  bool sound = offsets.size() && offsets.size() == n + 1 && at[0] >= 0 && static_cast<std::size_t>(at[n]) <= ids.size();
+  for (std::size_t i = 0; sound && i < n; ++i) sound = at[i] <= at[i + 1];
+  if (!sound) throw std::invalid_argument("the offsets of a batch do not fit its ids and its roots");
+}
+/// Checks both sides of a batch; how many bicliques it has.
+inline std::size_t checked_batch(const Values& left_offsets, const Values& left, const Values& right_offsets, const Values& right) {
+  const std::size_t n = left_offsets.size() - 1;  // without any offset it is as many as fit nothing
+  check_lists(left_offsets, left, n);
+  check_lists(right_offsets, right, n);
+  return n;
+}
+inline Span list_of(const Values& offsets, const Values& ids, std::size_t i) { return {ids.data() + offsets.data()[i], ids.data() + offsets.data()[i + 1]}; }
+
 /// What f returns, without the interpreter's lock.
 template <class F>
 auto without_lock(F f) {
@@ -92,7 +109,6 @@ void bind_rows(nb::module_& module);
 void bind_changes(nb::module_& module);
 void bind_finding(nb::module_& module);
 void bind_clique(nb::module_& module);
-void bind_clique_plan(nb::module_& module);
 void bind_output(nb::module_& module);
 void bind_sets(nb::module_& module);
 

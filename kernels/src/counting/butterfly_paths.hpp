@@ -24,7 +24,7 @@
 #pragma once
 
 #include "lanes/hash.hpp"
-#include "lanes/single_words.hpp"
+#include "lanes/shared_words.hpp"
 
 namespace bicliq {
 

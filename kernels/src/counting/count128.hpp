@@ -6,6 +6,9 @@
 // divides no binomial coefficient of n < 2^32.
 #pragma once
 
+#include "lanes/types.hpp"
+
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -84,5 +87,23 @@ inline void binomial_row(std::uint32_t n, std::uint32_t count, std::vector<u128>
     if (k < n) c = scale_exactly(c, n - k, std::uint64_t{k} + 1);
   }
 }
+
+/// C(n, k) for whatever n and k come up, from columns that grow as they are asked for.
+class Binomials {
+ public:
+  /// `kTooLarge` from 2^128 on.
+  u128 operator()(u32 n, u32 k) {
+    if (k > n) return 0;
+    if (k > kKept) return binomial(n, k);
+    if (columns_.size() <= k) columns_.resize(k + 1);
+    std::vector<u128>& column = columns_[k];
+    if (column.size() <= n) column = binomial_column(std::max(2 * n, 63u), k);
+    return column[n];
+  }
+
+ private:
+  static constexpr u32 kKept = 256;  // longer columns are not worth their memory
+  std::vector<std::vector<u128>> columns_;
+};
 
 }  // namespace bicliq

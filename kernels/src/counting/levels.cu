@@ -25,9 +25,9 @@
 // Cost: the nodes of pq.hpp, 32 columns at a time. Memory: the nodes of all waves, in the arena.
 //
 // Compiled by NVRTC with --device-as-default-execution-space; sm_75 and newer.
-#include "counting/count_node.hpp"
-#include "lanes/device_buckets.hpp"
-#include "lanes/device_failure.hpp"
+#include "counting/sizes.hpp"
+#include "lanes/lanes.hpp"
+#include "lanes/errors.hpp"
 
 namespace bicliq {
 

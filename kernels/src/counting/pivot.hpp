@@ -24,7 +24,6 @@
 #include "counting/local_columns.hpp"
 #include "counting/random_ways.hpp"
 #include "counting/sizes.hpp"
-#include "lanes/stack.hpp"
 #include "lanes/workers.hpp"
 
 #include <algorithm>

@@ -7,7 +7,6 @@
 // bits are kept by their factors (count128.hpp).
 #pragma once
 
-#include "counting/binomials.hpp"
 #include "counting/count128.hpp"
 #include "counting/pivot.hpp"
 #include "counting/tree_queue.hpp"

@@ -24,11 +24,11 @@
 // Compiled for the host, where tests run it on threads, and by NVRTC (pivots.cu).
 #pragma once
 
-#include "counting/count_node.hpp"
+#include "counting/sizes.hpp"
 #include "counting/leaf_sum.hpp"
 #include "counting/trees.hpp"
 #include "counting/vertex_sum.hpp"
-#include "lanes/device_failure.hpp"
+#include "lanes/errors.hpp"
 
 namespace bicliq {
 

@@ -25,12 +25,10 @@
 // 2024).
 #pragma once
 
-#include "counting/binomials.hpp"
 #include "counting/count128.hpp"
 #include "counting/local_columns.hpp"
 #include "counting/omission.hpp"
 #include "counting/random_ways.hpp"
-#include "lanes/stack.hpp"
 #include "lanes/workers.hpp"
 
 namespace bicliq {

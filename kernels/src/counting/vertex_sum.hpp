@@ -12,7 +12,7 @@
 
 #include "counting/leaf_sum.hpp"
 #include "counting/trees.hpp"
-#include "lanes/single_words.hpp"
+#include "lanes/shared_words.hpp"
 
 namespace bicliq {
 

@@ -99,6 +99,14 @@ __device__ inline u32 lanes_where(u32 n, F f) {
 __device__ inline void count_one(u32* p) { atomicAdd(p, 1u); }
 __device__ inline void clear_bit(u32* row, u32 i) { atomicAnd(row + i / 32, ~(1u << i % 32)); }
 
+// ---- the same for a single thread: on a GPU one of a warp, on a CPU one of a test
+
+__device__ inline u64 read_alone(const u64* p) { return *static_cast<const volatile u64*>(p); }
+/// Adds to a word, and returns what it was.
+__device__ inline u64 add_alone(u64* p, u64 x) { return atomicAdd(p, x); }
+/// Puts x in the place of `expected`; returns what was there, which is `expected` if it did.
+__device__ inline u64 replace_alone(u64* p, u64 expected, u64 x) { return atomicCAS(p, expected, x); }
+
 #else
 
 inline u32 last_set(u32 x) { return 31 - static_cast<u32>(__builtin_clz(x)); }
@@ -161,6 +169,15 @@ inline u32 lanes_where(u32 n, F f) {
 }
 inline void count_one(u32* p) { ++*p; }
 inline void clear_bit(u32* row, u32 i) { row[i / 32] &= ~(1u << i % 32); }
+
+// ---- the same for a single thread: on a GPU one of a warp, on a CPU one of a test
+
+inline u64 read_alone(const u64* p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
+inline u64 add_alone(u64* p, u64 x) { return __atomic_fetch_add(p, x, __ATOMIC_RELAXED); }
+inline u64 replace_alone(u64* p, u64 expected, u64 x) {
+  __atomic_compare_exchange_n(p, &expected, x, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return expected;
+}
 
 #endif
 

@@ -5,7 +5,7 @@
 // run can stop it at any time, while a graph is prepared as well as while it is searched. A stage
 // may be shared: `each` deals out the items of a short list, `together` sends every worker into one
 // long search. Workers are started before they are needed: a thread that is started for a list of a
-// millisecond may spend most of it on the processor of the one that started it (processors.hpp).
+// millisecond may spend most of it on the processor of the one that started it (`Processors`).
 // One that has nothing to do looks for the next stage every 20 µs for a while, since stages follow
 // each other closely, and then sleeps until it is woken.
 //
@@ -19,7 +19,6 @@
 #pragma once
 
 #include "lanes/errors.hpp"
-#include "lanes/processors.hpp"
 #include "lanes/types.hpp"
 
 #include <atomic>
@@ -35,8 +34,45 @@
 #include <thread>
 #include <utility>
 #include <vector>
+#ifdef __linux__
+#include <pthread.h>
+#include <sched.h>
+#endif
 
 namespace bicliq {
+
+/// New threads begin on different processors. A system may leave a thread on the processor of the
+/// one that started it for as long as 5 ms, with others idle: so measured, in a virtual machine,
+/// where that was the whole of an estimate. Each is moved once and may then go where it likes.
+class Processors {
+ public:
+#ifdef __linux__
+  /// Those that the calling thread may use, from the one that it is on.
+  Processors() : here_(sched_getcpu()), known_(here_ >= 0 && sched_getaffinity(0, sizeof(allowed_), &allowed_) == 0) {}
+
+  /// Moves the calling thread so many processors on.
+  void move_on(u32 places) const {
+    if (!known_) return;
+    int at = here_;
+    for (places %= static_cast<u32>(CPU_COUNT(&allowed_)); places > 0;) {
+      at = (at + 1) % CPU_SETSIZE;
+      if (CPU_ISSET(at, &allowed_)) --places;
+    }
+    cpu_set_t there;
+    CPU_ZERO(&there);
+    CPU_SET(at, &there);
+    sched_setaffinity(0, sizeof(there), &there);
+    sched_setaffinity(0, sizeof(allowed_), &allowed_);
+  }
+
+ private:
+  int here_;
+  cpu_set_t allowed_;
+  bool known_;
+#else
+  void move_on(u32) const {}
+#endif
+};
 
 /// A cache line: what one thread writes again and again stands on other ones than what others read.
 constexpr usize kLineBytes = 64;
@@ -279,5 +315,26 @@ class Workers : public Run {
   alignas(kLineBytes) std::atomic<u64> next_{0}, done_{0};       // written for every root
   alignas(kLineBytes) std::atomic<i64> waiting_{0}, queued_{0};  // read very often, written when a worker waits
 };
+
+/// How much of a thread's stack is left, for searches that go as deep as their input asks.
+#ifdef __linux__
+/// Where the calling thread's stack ends, with room for what a level of a search may take.
+inline const char* lowest_frame() {
+  constexpr usize kRoom = usize{1} << 17;
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return nullptr;
+  void* lowest = nullptr;
+  usize bytes = 0;
+  pthread_attr_getstack(&attributes, &lowest, &bytes);
+  pthread_attr_destroy(&attributes);
+  return static_cast<const char*>(lowest) + (bytes > 2 * kRoom ? kRoom : bytes / 2);
+}
+inline bool stack_is_low() {
+  static thread_local const char* const lowest = lowest_frame();
+  return static_cast<const char*>(__builtin_frame_address(0)) < lowest;
+}
+#else
+inline bool stack_is_low() { return false; }
+#endif
 
 }  // namespace bicliq

@@ -16,7 +16,7 @@
 // subtrees in the arena.
 #pragma once
 
-#include "lanes/device_buckets.hpp"
+#include "lanes/lanes.hpp"
 #include "search/device/device_run.hpp"
 
 namespace bicliq {

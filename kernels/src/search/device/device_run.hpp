@@ -7,7 +7,7 @@
 
 #include "search/mbe.hpp"
 #include "graphs/objective.hpp"
-#include "lanes/device_failure.hpp"
+#include "lanes/errors.hpp"
 #include "lanes/hash.hpp"
 
 namespace bicliq {
