@@ -13,8 +13,7 @@
 
 #include <functional>
 
-namespace bicliq {
-inline namespace BICLIQ_ISA {
+namespace bicliq::best {
 
 class PairBounds {
  public:
@@ -97,5 +96,4 @@ class PairBounds {
   std::vector<Pair> pairs_;
 };
 
-}  // namespace BICLIQ_ISA
-}  // namespace bicliq
+}  // namespace bicliq::best
