@@ -8,6 +8,8 @@ They are made of the settings and of the commands themselves; a test compares wh
 from __future__ import annotations
 
 import sys
+import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,16 +44,51 @@ def settings_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+SHARED = 3
+"""Commands that share an option, from which on it is explained once."""
+
+
 def commands_page() -> str:
-    """Return the page of all commands with their arguments and options."""
-    lines = [NOTE, "", "# Commands", "", "Every command has `--help`."]
-    for name, command in _commands(application(), "bicliq"):
+    """Return the page of all commands with their arguments and options.
+
+    An option that several commands share is explained once, in a table at the end, and is named at
+    each of them.
+    """
+    commands = list(_commands(application(), "bicliq"))
+    shared = _shared_rows([_rows(command) for _, command in commands])
+    lines = [NOTE, "", "# Commands", ""]
+    lines += ["Every command has `--help`. What only one command has, or means in its own way, stands in its"]
+    lines += [
+        "table; options that several share are named below it, and explained in",
+        "[the last table](#shared-options).",
+    ]
+    for name, command in commands:
         lines += ["", f"## {name}", "", *_paragraphs(command.help or "")]
         lines += ["", "```console", f"$ {_usage(name, command)}", "```"]
-        shown = [each for each in command.params if each.name != "help" and not getattr(each, "hidden", False)]
-        if shown:
-            lines += ["", "| argument or option | meaning |", "|---|---|", *map(_option, shown)]
+        rows = _rows(command)
+        own = [row for row in rows if row not in shared]
+        if own:
+            lines += ["", "| argument or option | meaning |", "|---|---|", *own]
+        also = ", ".join(f"`{_flags(row).split(', ')[0]}`" for row in rows if row in shared)
+        lines += ["", *textwrap.wrap(f"Shared: {also}.", 100, break_on_hyphens=False)]
+    lines += ["", "## Shared options", "", "| option | meaning |", "|---|---|", *sorted(shared, key=_flags)]
     return "\n".join(lines) + "\n"
+
+
+def _shared_rows(tables: list[list[str]]) -> set[str]:
+    """Rows of options in several tables, one a flag: the meaning that most commands give it."""
+    numbers = Counter(row for rows in tables for row in rows if _flags(row).startswith("--"))
+    usual = {_flags(row): row for row, number in reversed(numbers.most_common()) if number >= SHARED}
+    return set(usual.values())
+
+
+def _flags(row: str) -> str:
+    return row.split("`")[1]
+
+
+def _rows(command: Any) -> list[str]:
+    """The rows of a table of all that a command takes."""
+    return [_option(each) for each in command.params if each.name != "help" and not getattr(each, "hidden", False)]
 
 
 def _commands(group: Any, name: str) -> Iterator[tuple[str, Any]]:
