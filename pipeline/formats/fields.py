@@ -148,7 +148,7 @@ def cut_line(record: str, line: int, delimiter: str | None, quotes: bool) -> Rec
         at = found.end()
         if at == len(record):
             return Record(line, fields, quoted)
-        at += 1 if delimiter is not None else len(re.compile(r"\s+").match(record, at)[0])
+        at += 1 if delimiter is not None else len(record) - at - len(record[at:].lstrip())
 
 
 @cache
