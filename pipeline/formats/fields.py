@@ -148,14 +148,14 @@ def cut_line(record: str, line: int, delimiter: str | None, quotes: bool) -> Rec
         at = found.end()
         if at == len(record):
             return Record(line, fields, quoted)
-        at += 1 if delimiter is not None else len(record) - at - len(record[at:].lstrip())
+        at += delimiter is not None
 
 
 @cache
 def _field_pattern(delimiter: str | None) -> re.Pattern[str]:
     """A field in quotes, or one that begins with none: quotes within it are characters."""
-    mark = r"\s" if delimiter is None else re.escape(delimiter)
-    return re.compile(rf'(?:"([^"]*(?:""[^"]*)*)"|([^"{mark}][^{mark}]*|))(?={mark}|\Z)')
+    mark, behind = (r"\s", r"\s*") if delimiter is None else (re.escape(delimiter), "")
+    return re.compile(rf'(?:"([^"]*(?:""[^"]*)*)"|([^"{mark}][^{mark}]*|))(?={mark}|\Z){behind}')
 
 
 def _bad_quote(record: str, at: int, column: int) -> str:

@@ -183,7 +183,7 @@ def _without_left_out(source: str, text: str, settings: IngestSettings) -> str:
 
 
 def _is_wide(head: bytes) -> bool:
-    """Whether bytes are UTF-16 or UTF-32 text of Western letters: every other byte, or more, is zero."""
+    """Whether bytes are UTF-16 or UTF-32 text of Western letters: every other, or more, is zero."""
     some = head[:1000]
     zeros = max(some[::2].count(0), some[1::2].count(0))
     return zeros > 0.4 * len(some) and "".join(some.decode(likely_encoding(some), "replace").split()).isprintable()

@@ -50,7 +50,7 @@ def unix_seconds(times: pa.Array) -> pa.Array:
 
 
 def _refuse_dates(numbers: list[float]) -> None:
-    """Raise an error where most numbers are eight digits of a date: of 1970 they are hardly meant."""
+    """Raise an error where most numbers are eight digits of a date: hardly seconds of 1970."""
     dates = [(number, date) for number in numbers if (date := date_of_digits(f"{number:.15g}"))]
     if 2 * len(dates) > len(numbers):
         number, date = dates[0]
