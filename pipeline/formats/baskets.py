@@ -52,9 +52,9 @@ def _baskets(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
 
 
 def record_of(uri: str, number: int, line: str, delimiter: str | None, settings: IngestSettings) -> Record:
-    """A line as fields, between delimiters or, for None, blanks."""
-    if delimiter is None:
-        fields = line.split()
+    """A line as fields, between delimiters or, for None, blanks; for nothing, each sign is one."""
+    if not delimiter:
+        fields = line.split() if delimiter is None else [*line.strip()]
         return Record(number, fields, [False] * len(fields))
     record = next(records(line.encode(), number, delimiter, settings.quotes, False))
     if record.problem is not None:
