@@ -9,11 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, Unpack, overload
 
+from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.questions.clique import CliqueQuestion, answer
 from bicliq.pipeline.questions.count import count_run, count_table
 from bicliq.pipeline.questions.count_asked import CountAsked
+from bicliq.pipeline.questions.null import Null
 from bicliq.pipeline.results.bicliques import Bicliques
 from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import Settings, load_settings
@@ -208,6 +210,20 @@ def count(
     threads: int = 0,
     **reading: Unpack[Reading],
 ) -> dict[tuple[int, int], int]: ...
+@overload
+def count(
+    edges: Edges,
+    p: int,
+    q: int,
+    *,
+    up_to: bool = False,
+    null: int,
+    seed: int = 0,
+    time_limit: float | None = None,
+    backend: Backend = "auto",
+    threads: int = 0,
+    **reading: Unpack[Reading],
+) -> dict[tuple[int, int], dict[str, Any]]: ...
 def count(
     edges: Edges,
     p: int,
@@ -215,10 +231,13 @@ def count(
     *,
     up_to: bool = False,
     store: Place | None = None,
+    null: int = 0,
+    seed: int = 0,
+    time_limit: float | None = None,
     backend: Backend = "auto",
     threads: int = 0,
     **reading: Unpack[Reading],
-) -> int | dict[tuple[int, int], int]:
+) -> int | dict[tuple[int, int], Any]:
     """Count the complete p × q subgraphs of an edge table exactly.
 
     Parameters
@@ -231,6 +250,9 @@ def count(
         Whether every size up to p × q is counted, in one pass.
     store
         A folder or URL where the count is kept, partition by partition; None: in memory.
+    null, seed, time_limit
+        Count so many random tables of the same degrees, too, from this seed on, for so many seconds
+        at most (docs/surprise.md).
     backend, threads
         As in `enumerate`.
     **reading
@@ -239,7 +261,9 @@ def count(
     Returns
     -------
     int, or with `up_to` a dict of counts by (p, q)
-        Of any size: Python's integers do not wrap.
+        Of any size: Python's integers do not wrap. With `null` a dict by (p, q) of dicts: count;
+        mean, of the random tables, as text; z, by how many of their standard deviations the count
+        is above it; and p, the share of tables, this one among them, that have as many.
 
     Raises
     ------
@@ -252,9 +276,17 @@ def count(
     >>> shop = [["jam", "tea"], ["jam", "tea"], ["tea"]]
     >>> bicliq.count(shop, 2, 1), bicliq.count(shop, 2, 2, up_to=True)
     (4, {(1, 1): 5, (1, 2): 2, (2, 1): 4, (2, 2): 1})
+    >>> bicliq.count(shop, 2, 1, null=9)  # degrees say it all
+    {(2, 1): {'count': 4, 'mean': '4', 'z': None, 'p': 1.0}}
     """
     asked = CountAsked(p, q, all_sizes=up_to)
     search = {"backend": backend, "threads": threads}
+    if null or seed or time_limit is not None:
+        if store is not None or not null:
+            raise InputError("seed and time_limit are for null, random tables beside a count in memory, without store")
+        settings = load_settings(ingest=read_as(reading), search=search)
+        record = count_table(edges, asked, settings, Null(null, seed, time_limit, threads)).record()
+        return {(row["p"], row["q"]): {"count": int(row["count"]), **row["random"]} for row in record["counts"]}
     if store is None:
         counts = count_table(edges, asked, load_settings(ingest=read_as(reading), search=search)).counts
     else:

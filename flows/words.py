@@ -49,6 +49,9 @@ def how_far(state: Reached) -> tuple[float, str]:
     >>> how_far(Reached(top=4, diverse=True, groups=1, best=(6, 2, 3), share=0.6, roots_done=5, n_roots=20))
     (0.25, '1 of 4 groups, 60.0% of all edges; of the next 5/20 roots')
     """
+    if state.tables is not None:
+        done, n = state.tables
+        return done / n, f"{done:,}/{many(n, 'random table')}"
     roots = f"{state.roots_done:,}/{state.n_roots:,} roots"
     if state.diverse:
         found = f"{state.groups:,} of {many(state.top, 'group')}, {state.share:.1%} of all edges"

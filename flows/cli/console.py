@@ -130,6 +130,13 @@ def finding(quiet: bool) -> Iterator[Callable[[Reached], None] | None]:
         yield tell
 
 
+@contextmanager
+def tables(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Whom a comparison with random tables tells how many are done."""
+    with steps(quiet) as told:
+        yield None if told is None else lambda done, n: told(f"{done:,}/{many(n, 'random table')}", done, n)
+
+
 @dataclass
 class _Bar:
     """One bar that the stages share, one after the other."""
@@ -268,6 +275,8 @@ def counted(record: Record) -> Group:
         for p in sorted({row["p"] for row in record["counts"]}):
             table.add_row(str(p), *(f"{int(row['count']):,}" for row in record["counts"] if row["p"] == p))
         said.append(table)
+    if "null" in record:
+        said.append(_counts_by_chance(record))
     if record["too_large"]:
         said.append(f"0, because {record['too_large']}")
     if doubts := _doubts(record):
@@ -276,6 +285,19 @@ def counted(record: Record) -> Group:
         partitions = many(record["partitions"], "partition")
         said.append(f"{record['counted']} of {partitions} counted now; {record['output']}")
     return Group(*said)
+
+
+def _counts_by_chance(record: Record) -> Table:
+    """What random tables have, beside each count."""
+    done = many(record["null"]["tables"], "random table")
+    table = Table(title=f"in {done} of the same degrees; p: the share that has as many", title_justify="left")
+    for name in ("p × q", "here", "there", "z", "p"):
+        table.add_column(name, justify="right")
+    for row in record["counts"]:
+        found = row["random"]
+        z = "" if found["z"] is None else f"{found['z']:,.2f}"
+        table.add_row(f"{row['p']} × {row['q']}", f"{int(row['count']):,}", found["mean"] or "", z, f"{found['p']:.3g}")
+    return table
 
 
 def cliques(record: Record) -> str:
@@ -417,17 +439,26 @@ def biclique_table(record: Record, state: str, first: int = 1) -> Table:
     rows = record["bicliques"]
     largest = f"the {len(rows):,} largest" if len(rows) != 1 else "the largest"
     of = record["run"] + ("" if record["complete"] else f" ({state})")
-    table = Table(title=f"{largest} of run {of}, by {record['by']}", title_justify="left")
+    table = Table(title=f"{largest} of run {of}, by {record['by']}", title_justify="left", caption_justify="left")
+    if "null" in record:
+        table.caption = _what_p_is(record["null"])
     surprise = ["surprise"] if record["by"] == "surprise" else []
-    for name in ("#", "left", "right", "edges", *surprise):
+    share = ["p"] if "null" in record else []
+    for name in ("#", "left", "right", "edges", *surprise, *share):
         table.add_column(name, justify="right")
     table.add_column("left members", overflow="fold")
     table.add_column("right members", overflow="fold")
     for rank, row in enumerate(rows, first):
         sizes = (f"{row[name]:,}" for name in ("n_left", "n_right", "n_edges"))
-        values = (f"{row[name]:,.2f}" for name in surprise)
+        values = *(f"{row[name]:,.2f}" for name in surprise), *(f"{row[name]:.3g}" for name in share)
         table.add_row(str(rank), *sizes, *values, _members(row["left"]), _members(row["right"]))
     return table
+
+
+def _what_p_is(null: Record) -> str:
+    unproven = f"; {null['unproven']:,} were not searched to their end" if null["unproven"] else ""
+    tables = many(null["tables"], "random table")
+    return f"p: the share of {tables} of the same degrees, and of this one, whose best group is worth as much{unproven}"
 
 
 def groups_table(record: Record) -> Group:
@@ -467,11 +498,7 @@ def groups_table(record: Record) -> Group:
         else f"no group{known or ' of these sizes'}"
     )
     if null:
-        of = record["null"]
-        said.append(
-            f"p: the share of {many(of['tables'], 'random table')} of the same degrees, and of this one, whose best group"
-            f" is worth as much" + (f"; {of['unproven']:,} were not searched to their end" if of["unproven"] else "")
-        )
+        said.append(_what_p_is(record["null"]))
     if record["left_out"]:
         said.append(
             "left out: " + ", ".join(f"{n:,} ({why.replace('_', ' ')})" for why, n in record["left_out"].items())

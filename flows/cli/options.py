@@ -12,7 +12,7 @@ import os
 import re
 import shlex
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from pathlib import Path
 from types import NoneType, UnionType
@@ -25,6 +25,7 @@ from bicliq.pipeline.bounds import MOST_THREADS
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
+    from bicliq.pipeline.questions.null import Null
     from bicliq.pipeline.settings import Settings
 
 EXIT_OTHER, EXIT_INPUT, EXIT_LIMIT = 1, 2, 3
@@ -130,8 +131,28 @@ Threads = Annotated[
     int, typer.Option("--threads", min=0, max=MOST_THREADS, help="Threads of a kernel; 0 takes all cores.")
 ]
 Limit = Annotated[float | None, typer.Option("--time-limit", help="Seconds; then the best so far, not proven.")]
+Tables = Annotated[
+    int, typer.Option("--null", metavar="N", help="Ask N random tables of the same degrees, too: p-values.")
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=2**50, help="Of the random tables of --null.")]
+OfTables = Annotated[
+    float | None,
+    typer.Option("--time-limit", help="Seconds for the random tables of --null; then those that are done."),
+]
 Side = Literal["auto", "left", "right"]
 Backend = Literal["cpu", "cuda"]
+
+
+def random_tables(
+    null: int, seed: int, time_limit: float | None, threads: int = 0, tell: Callable[[int, int], Any] | None = None
+) -> Null:
+    """The random tables that options ask for."""
+    from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.questions.null import Null
+
+    if time_limit is not None and not (null and time_limit > 0):
+        raise InputError(f"--time-limit {time_limit} is seconds, above 0, for the random tables of --null; give both")
+    return Null(null, seed, time_limit, threads, tell)
 
 
 LOG_OPTIONS = (

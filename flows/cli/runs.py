@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from bicliq.flows.cli.commands import Room
-from bicliq.flows.cli.options import EXIT_OTHER, Json, RunName
+from bicliq.flows.cli.options import EXIT_OTHER, Json, OfTables, RunName, Seed, Tables, random_tables
 
 if TYPE_CHECKING:
     from bicliq.pipeline.results.bicliques import Bicliques
     from bicliq.pipeline.settings import Settings
+    from bicliq.pipeline.store.results import Run
 
 CHOICE = "Which bicliques"
 By = Annotated[
@@ -64,6 +65,9 @@ def top(
     k: Annotated[int, typer.Option("-k", "--top", help="How many.")] = 10,
     by: By = "edges",
     dense: Annotated[bool, typer.Option("--dense", help="Show dense ids instead of the original ones.")] = False,
+    null: Tables = 0,
+    seed: Seed = 0,
+    time_limit: OfTables = None,
     json: Json = False,
 ) -> None:
     """Show the largest bicliques of a run, with their original ids."""
@@ -72,8 +76,21 @@ def top(
 
     opened = open_run(settings.store, run)
     rows = opened.top(k, by, ids=not dense).to_pylist()
-    record = {"run": opened.run, "by": by, **opened.state.record(), "bicliques": rows}
+    compared = _compared(opened, by, rows, (null, seed, time_limit), json)
+    record = {"run": opened.run, "by": by, **opened.state.record(), **compared, "bicliques": rows}
     console.answer(record, json, lambda shown: console.biclique_table(shown, str(opened.state)))
+
+
+def _compared(
+    opened: Run, by: str, rows: list[Any], asked: tuple[int, int, float | None], quiet: bool
+) -> dict[str, Any]:
+    """Ask the random tables of --null, too; each row then has p."""
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.questions.find import compare_in_run
+
+    with console.tables(quiet) as tell:
+        null = random_tables(*asked, tell=tell)
+        return {"null": compare_in_run(opened, by, rows, null)} if null.tables else {}
 
 
 Least = Annotated[int, typer.Option(min=1, max=2**62, help="At least so many.", rich_help_panel=CHOICE)]
@@ -103,6 +120,9 @@ def show(
     page: Annotated[int, typer.Option("--page", min=1, max=2**62, help="Which page, largest first.")] = 1,
     size: Annotated[int, typer.Option("--size", min=1, max=2**24, help="Bicliques on a page.")] = 20,
     by: By = "edges",
+    null: Tables = 0,
+    seed: Seed = 0,
+    time_limit: OfTables = None,
     json: Json = False,
 ) -> None:
     """Show the bicliques of a run that were chosen, page by page, with their original ids."""
@@ -112,7 +132,16 @@ def show(
     groups = _chosen(settings, run, *bounds)
     rows = groups.page(page, size, by).to_pylist()
     state = groups.run.state
-    record = {"run": groups.run.run, "by": by, **state.record(), "matching": len(groups), "page": page, "size": size}
+    compared = _compared(groups.run, by, rows, (null, seed, time_limit), json)
+    record = {
+        "run": groups.run.run,
+        "by": by,
+        **state.record(),
+        **compared,
+        "matching": len(groups),
+        "page": page,
+        "size": size,
+    }
     console.answer({**record, "bicliques": rows}, json, lambda shown: console.page_table(shown, str(state)))
 
 

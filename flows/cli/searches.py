@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from bicliq.flows.cli.commands import Room
-from bicliq.flows.cli.options import Devices, Edges, Json, Limit, check_picture
+from bicliq.flows.cli.options import Devices, Edges, Json, Limit, OfTables, Seed, Tables, check_picture, random_tables
 
 if TYPE_CHECKING:
     from bicliq.pipeline.settings import Settings
@@ -132,10 +132,8 @@ def find(
     diverse: Annotated[
         bool, typer.Option("--diverse", help="Each next group is the one that adds most to those before it.")
     ] = False,
-    null: Annotated[
-        int, typer.Option("--null", metavar="N", help="Ask N random tables of the same degrees, too: p-values.")
-    ] = 0,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**50, help="Of the random tables.")] = 0,
+    null: Tables = 0,
+    seed: Seed = 0,
     time_limit: Limit = None,
     report: Annotated[
         str | None, typer.Option("--report", metavar="FILE", help="Write the answer as a page of HTML, too.")
@@ -201,6 +199,9 @@ def count(
         Literal["auto", "levels", "pivot", "butterfly"], typer.Option("--method", help="How to count.")
     ] = "auto",
     prefect: Annotated[bool, typer.Option("--prefect", help="Run as a Prefect flow (with --store).")] = False,
+    null: Tables = 0,
+    seed: Seed = 0,
+    time_limit: OfTables = None,
     json: Json = False,
 ) -> None:
     """Count complete P x Q subgraphs: in memory, or with --store by partitions, into the store."""
@@ -216,6 +217,8 @@ def count(
     if idle:
         flag = idle[0].replace("_", "-")
         raise InputError(f"--{flag} is for counts that go to a store, partition by partition; name one with --store")
+    if null and in_store:
+        raise InputError("--null is for counts in memory; leave out --store")
     if prefect:
         from bicliq.pipeline.extras import needs
 
@@ -227,7 +230,9 @@ def count(
         with console.observed(json) as observer:
             record = count_run(edges, asked, settings, observer).record()
     else:
-        record = count_table(edges, asked, settings).record()
+        with console.tables(json) as tell:
+            random = random_tables(null, seed, time_limit, settings.search.threads, tell)
+            record = count_table(edges, asked, settings, random).record()
     console.answer(record, json, console.counted)
 
 

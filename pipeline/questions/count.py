@@ -9,10 +9,8 @@ up (`count_tables`).
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from bicliq import kernels
 from bicliq.pipeline.errors import InputError
@@ -21,7 +19,8 @@ from bicliq.pipeline.placement.where import place_search
 from bicliq.pipeline.questions.count_asked import NOT_WORTH, CountAsked, CountRecord, check_count_backends, why_none
 from bicliq.pipeline.questions.count_partitions import count_partitions, of_a_count, plan_count
 from bicliq.pipeline.questions.count_tables import publish_counts
-from bicliq.pipeline.run import Observer
+from bicliq.pipeline.questions.null import Null, compare_counts
+from bicliq.pipeline.run import Call, Job, Observer, Stages, as_it_is, work_through
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.checks import check_input
 from bicliq.pipeline.stages.in_memory import bipartite_of
@@ -30,7 +29,7 @@ from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
 
 
-def count_table(source: Edges, asked: CountAsked, settings: Settings) -> CountRecord:
+def count_table(source: Edges, asked: CountAsked, settings: Settings, null: Null | None = None) -> CountRecord:
     """Count the (p,q)-bicliques of an edge table in memory, and publish nothing.
 
     Parameters
@@ -42,6 +41,8 @@ def count_table(source: Edges, asked: CountAsked, settings: Settings) -> CountRe
     settings
         Its `ingest` part, `data_backend`, and `side`, `threads` and `backend` of its `search` part
         are used.
+    null
+        Random tables that are counted, too; the record then has what `compare_counts` returns.
 
     Returns
     -------
@@ -63,33 +64,85 @@ def count_table(source: Edges, asked: CountAsked, settings: Settings) -> CountRe
     read = time.perf_counter()
     place = place_search(settings.search.backend, not_worth=NOT_WORTH)
     options: dict[str, Any] = {"side": settings.search.side, "threads": settings.search.threads}
-    csr = (graph.indptr, graph.indices, graph.n_right)
-    found: kernels.CountResult | kernels.CountTable
-    if asked.all_sizes:
-        found = place.run(
-            lambda backend: kernels.count_all_bicliques(*csr, asked.p, asked.q, backend=backend, **options)
-        )
-        counts, method = found.counts, "pivot"
-    else:
-        options["method"] = asked.method
-        found = place.run(lambda backend: kernels.count_bicliques(*csr, asked.p, asked.q, backend=backend, **options))
-        counts, method = {(asked.p, asked.q): found.count}, found.method
+
+    def count(columns: Any) -> tuple[dict[tuple[int, int], int], kernels.CountResult | kernels.CountTable]:
+        csr = graph.indptr, columns, graph.n_right
+        if asked.all_sizes:
+            table = place.run(lambda on: kernels.count_all_bicliques(*csr, asked.p, asked.q, backend=on, **options))
+            return table.counts, table
+        how: dict[str, Any] = {**options, "method": asked.method}
+        one = place.run(lambda on: kernels.count_bicliques(*csr, asked.p, asked.q, backend=on, **how))
+        return {(asked.p, asked.q): one.count}, one
+
+    counts, found = count(graph.indices)
     return CountRecord(
         counts=counts,
         n_left=graph.n_left,
         n_right=graph.n_right,
         n_edges=graph.n_edges,
         too_large=why_none(asked, graph.n_left, graph.n_right),
-        method=method,
+        method="pivot" if isinstance(found, kernels.CountTable) else found.method,
         side=found.side,
         backend=found.backend,
         threads=found.threads,
+        null=compare_counts(graph, counts, null, lambda columns: count(columns)[0]) if null and null.tables else None,
         seconds={"ingest": read - started, **found.seconds, "total": time.perf_counter() - started},
         account=account(table.summary),
     )
 
 
-def count_run(source: Edges, asked: CountAsked, settings: Settings, observer: Observer | None = None) -> CountRecord:
+@dataclass(kw_only=True)
+class CountJob(Job):
+    """What the stages of a count hand on, besides.
+
+    Parameters
+    ----------
+    asked
+        The question.
+    name, method
+        Name of the run, and the search of its partitions.
+    counted
+        Partitions that this call counted.
+    record
+        The answer.
+    """
+
+    asked: CountAsked
+    name: str = ""
+    method: str = ""
+    counted: int = 0
+    record: CountRecord | None = None
+
+
+def _ingest(job: CountJob) -> None:
+    asked, limit = job.settings, job.settings.search.memory_limit
+    assert job.source is not None
+    read = ingest(job.source, job.store, asked.ingest, job.observer.rows, asked.data_backend, limit, of_a_count)
+    job.graph, job.read = read.graph, read.summary
+
+
+def _plan(job: CountJob) -> None:
+    job.name, job.method = plan_count(job.store, job.graph, job.asked, job.settings)
+    assert job.read is not None
+    check_input(job.store, job.name, job.read, job.settings.checks)
+    job.observer.planned(job.name)
+
+
+def _count(job: CountJob) -> None:
+    told = job.observer.search, job.observer.dashboard
+    job.counted = count_partitions(job.store, job.name, job.asked, job.method, job.settings, *told)
+
+
+def _publish(job: CountJob) -> None:
+    job.record = publish_counts(job.store, job.name, job.asked, job.method, job.counted)
+
+
+COUNT_STAGES: Stages = {"ingest": _ingest, "plan": _plan, "count": _count, "publish": _publish}
+
+
+def count_run(
+    source: Edges, asked: CountAsked, settings: Settings, observer: Observer | None = None, call: Call = as_it_is
+) -> CountRecord:
     """Take an edge table all the way to counts in the store, partition by partition.
 
     Parameters
@@ -103,6 +156,8 @@ def count_run(source: Edges, asked: CountAsked, settings: Settings, observer: Ob
         then resumed.
     observer
         Whom to tell how far the work is.
+    call
+        How each stage is called.
 
     Returns
     -------
@@ -115,24 +170,10 @@ def count_run(source: Edges, asked: CountAsked, settings: Settings, observer: Ob
     BicliqError
         Where partitions failed, after all others were counted.
     """
-    observer = observer or Observer()
     check_count_backends(settings)
-    store = Store.open(settings.store)
-    observer.stage("ingest")
-    started = time.perf_counter()
-    limit = settings.search.memory_limit
-    read = ingest(source, store, settings.ingest, observer.rows, settings.data_backend, limit, of_a_count)
-    ingested = time.perf_counter()
-    observer.stage("plan")
-    run, method = plan_count(store, read.graph, asked, settings)
-    check_input(store, run, read.summary, settings.checks)
-    planned = time.perf_counter()
-    observer.stage("count")
-    counted = count_partitions(store, run, asked, method, settings, observer.search, observer.dashboard)
-    searched = time.perf_counter()
-    observer.stage("publish")
-    record = publish_counts(store, run, asked, method, counted)
-    times = (started, ingested, planned, searched, time.perf_counter())
-    seconds = dict(zip(("ingest", "plan", "count", "publish"), np.diff(times).round(6).tolist(), strict=True))
-    seconds["total"] = round(times[-1] - started, 6)
-    return replace(record, seconds=seconds, account=account(read.summary))
+    job = CountJob(settings, observer or Observer(), Store.open(settings.store), source=source, asked=asked)
+    work_through(job, COUNT_STAGES, call)
+    assert job.record is not None
+    assert job.read is not None
+    seconds = {**job.seconds, "total": round(sum(job.seconds.values()), 6)}
+    return replace(job.record, seconds=seconds, account=account(job.read))

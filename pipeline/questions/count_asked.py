@@ -104,6 +104,8 @@ class CountRecord:
         One record a check of the input (`pipeline.stages.checks.Check`); none in memory.
     account
         What became of the rows of the table (`pipeline.store.account`).
+    null
+        Where random tables were counted: `pipeline.questions.null.compare_counts`.
     """
 
     counts: Sizes
@@ -122,11 +124,18 @@ class CountRecord:
     counted: int | None = None
     checks: list[dict[str, Any]] = field(default_factory=list)
     account: dict[str, Any] = field(default_factory=dict)
+    null: dict[str, Any] | None = None
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON; counts are text, since most readers take a number for 64 bits."""
-        rows = [{"p": p, "q": q, "count": str(count)} for (p, q), count in self.counts.items()]
         fields = asdict(self)
+        null = fields.pop("null")
+        by_chance = {} if null is None else null.pop("sizes")
+        rows = [
+            {"p": p, "q": q, "count": str(n), **({"random": by_chance[p, q]} if null else {})}
+            for (p, q), n in self.counts.items()
+        ]
+        fields |= {} if null is None else {"null": null}
         return {**fields.pop("account"), **fields, "counts": rows}
 
 

@@ -22,7 +22,7 @@ from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from bicliq.pipeline.placement.where import Place, place_search
 from bicliq.pipeline.questions.members import Part
-from bicliq.pipeline.questions.null import compare
+from bicliq.pipeline.questions.null import Null, compare_groups
 from bicliq.pipeline.report.answers import find_page
 from bicliq.pipeline.report.frame import write_page
 from bicliq.pipeline.settings import SearchSettings, Settings
@@ -30,7 +30,7 @@ from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import read_edge_table
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.labels import read_labels
-from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.store.results import Run, open_run
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,8 @@ class Reached:
         Of a cover, the share of all edges that it has; else 0.
     roots_done, n_roots
         Of the step of the cover, or the range of sizes, that is searched now.
+    tables
+        Once the table itself is searched, how many random ones are done, and how many there are.
     """
 
     top: int
@@ -58,6 +60,7 @@ class Reached:
     share: float
     roots_done: int
     n_roots: int
+    tables: tuple[int, int] | None = None
 
     @classmethod
     def of(cls, asked: FindAsked, state: kernels.FindProgress, n_edges: int) -> Reached:
@@ -104,7 +107,7 @@ class FindAsked:
         more is given (`SURPRISE_SECONDS`).
     null, seed
         So many random tables of the same degrees are asked the same, of seeds from this one on: see
-        `pipeline.questions.null.compare`. They may take a time limit of their own, as long.
+        `pipeline.questions.null.compare_groups`. They may take a time limit of their own, as long.
     """
 
     top: int = 20
@@ -130,12 +133,7 @@ class FindAsked:
         ------
         InputError
         """
-        if not 0 <= self.null <= MOST_TABLES or not 0 <= self.seed <= 2**50:
-            raise InputError(
-                f"null = {self.null}, seed = {self.seed}: give 0 to {MOST_TABLES:,} tables, and a seed from 0"
-            )
-        if self.seed and not self.null:
-            raise InputError(f"seed = {self.seed} is for null, the number of random tables; give it as well")
+        Null(self.null, self.seed)
         narrowed = self.containing or self.within is not None
         narrowed = narrowed or self.max_left_degree is not None or self.max_right_degree is not None
         if self.null and (narrowed or self.by == "weight"):
@@ -191,9 +189,6 @@ class FindAsked:
         )
         return place_search(search.backend, cannot=cannot, not_worth=NOT_WORTH)
 
-
-MOST_TABLES = 100_000
-"""Random tables of a comparison, at most."""
 
 SURPRISE_SECONDS = 60.0
 """Of a search by surprise without a time limit. The best groups are found within seconds, also at
@@ -308,6 +303,57 @@ def find_in_run(
     }
 
 
+def _tables(tell: Tell, asked: FindAsked) -> Callable[[int, int], Any]:
+    return lambda done, n: tell(Reached(asked.top, asked.diverse, 0, None, 0.0, 0, 0, (done, n)))
+
+
+def compare_in_run(opened: Run, by: str, rows: list[dict[str, Any]], null: Null) -> dict[str, Any]:
+    """Give some bicliques of a run their p: what its question finds in random tables.
+
+    Parameters
+    ----------
+    opened
+        The run.
+    by
+        What makes one large: an objective of `find` that needs no weights.
+    rows
+        The bicliques, with sizes, and surprise where it is by that; each gets ``p``.
+    null
+        The random tables.
+
+    Returns
+    -------
+    dict
+        As of `pipeline.questions.null.compare_groups`, without p.
+
+    Raises
+    ------
+    InputError
+        If `by` is one side alone.
+    """
+    if by not in ("edges", "vertices", "balanced", "surprise"):
+        raise InputError(f"null = {null.tables} is for by = edges, vertices, balanced or surprise, not for by = {by!r}")
+    graph, settings = read_graph(opened.graph), opened.folder.asked.search
+    options: dict[str, Any] = {name: getattr(settings, name) for name in _SIZES} | {"threads": null.threads}
+    longest = SURPRISE_SECONDS if by == "surprise" else None
+
+    def best(columns: Any, least: float, left: float | None) -> kernels.FindResult:
+        limit = min((each for each in (left, longest) if each is not None), default=None)
+        table = graph.indptr, columns, graph.n_right
+        return kernels.top_bicliques(*table, 1, cast(Any, by), min_value=least, time_limit=limit, **options)
+
+    found = compare_groups(graph, [_value(row, by) for row in rows], null, best)
+    for row, share in zip(rows, found.pop("p"), strict=True):
+        row["p"] = share
+    return found
+
+
+def _value(row: dict[str, Any], by: str) -> float:
+    sizes = row["n_left"], row["n_right"]
+    values = {"edges": row["n_edges"], "vertices": sum(sizes), "balanced": min(sizes)}
+    return float(row["surprise"] if by == "surprise" else values[by])
+
+
 _SIZES = ("min_left", "min_right", "min_edges")
 
 
@@ -361,7 +407,8 @@ def _find(
         return kernels.top_bicliques(*table, 1, by, min_value=least, time_limit=limit, **options)
 
     values = [group.value for group in result.groups]
-    null = compare(graph, values, asked.null, asked.seed, asked.time_limit, best) if asked.null else None
+    ran = Null(asked.null, asked.seed, asked.time_limit, search.threads, None if tell is None else _tables(tell, asked))
+    null = compare_groups(graph, values, ran, best) if asked.null else None
     record: dict[str, Any] = {
         "groups": [_labelled(group, asked.by, part, graph) for group in result.groups],
         "proven": result.proven,

@@ -1,23 +1,94 @@
-"""What the same question finds in random tables of the same degrees: p-values of groups."""
+"""Random tables of the same degrees: p-values of groups, z and p of counts."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import sqrt
 from typing import Any
 
 from bicliq import kernels
+from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import warn
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+
+MOST_TABLES = 100_000
+"""Random tables of a comparison, at most."""
 
 Best = Callable[[Any, float, float | None], kernels.FindResult]
 """The best group of a table with other columns that is worth so much, in so many seconds."""
 
 
-def compare(
-    graph: BipartiteGraph, values: Sequence[float], tables: int, seed: int, seconds: float | None, best: Best
-) -> dict[str, Any]:
-    """Ask rewired tables for their best group, and say how often it reaches each value.
+@dataclass(frozen=True)
+class Null:
+    """Which random tables are asked the same.
+
+    Parameters
+    ----------
+    tables, seed
+        How many, and which: table i is that of seed + i.
+    seconds
+        For all of them together; None: no limit.
+    threads
+        That make tables ahead, while others are asked; 0: as many as there are cores.
+    tell
+        Called with the tables that are done, and all of them.
+
+    Raises
+    ------
+    InputError
+        Where these are out of range, or a seed has no tables.
+    """
+
+    tables: int = 0
+    seed: int = 0
+    seconds: float | None = None
+    threads: int = 0
+    tell: Callable[[int, int], Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.tables <= MOST_TABLES or not 0 <= self.seed <= 2**50:
+            raise InputError(
+                f"null = {self.tables}, seed = {self.seed}: give 0 to {MOST_TABLES:,} tables, and a seed from 0"
+            )
+        if self.seed and not self.tables:
+            raise InputError(f"seed = {self.seed} is for null, the number of random tables; give it as well")
+
+    def columns(self, graph: BipartiteGraph) -> Iterator[tuple[Any, float | None]]:
+        """Give the columns of each random table, and the seconds that are left.
+
+        Where these end before the tables do, a warning says so.
+        """
+        started, threads = time.monotonic(), min(kernels.number_of_threads(self.threads), max(self.tables, 1))
+        ahead: deque[Future[Any]] = deque()
+        with ThreadPoolExecutor(threads, "rewire") as pool:
+            for number in range(self.tables):
+                while len(ahead) < threads and number + len(ahead) < self.tables:
+                    seed = self.seed + number + len(ahead)
+                    ahead.append(pool.submit(kernels.rewire_rows, graph.indptr, graph.indices, graph.n_right, seed))
+                columns = ahead.popleft().result()
+                left = None if self.seconds is None else self.seconds - (time.monotonic() - started)
+                if left is not None and left <= 0:
+                    warn("the time limit ended the comparison with random tables", tables=number, asked=self.tables)
+                    break
+                yield columns, left
+                if self.tell is not None:
+                    self.tell(number + 1, self.tables)
+            for waiting in ahead:
+                waiting.cancel()
+
+    def record(self, tables: int) -> dict[str, int]:
+        """What was asked for, and how many tables were looked at."""
+        return {"asked": self.tables, "tables": tables, "seed": self.seed}
+
+
+def compare_groups(graph: BipartiteGraph, values: Sequence[float], null: Null, best: Best) -> dict[str, Any]:
+    """Ask random tables for their best group, and say how often it reaches each value.
 
     Parameters
     ----------
@@ -25,10 +96,8 @@ def compare(
         The table.
     values
         What its groups are worth.
-    tables, seed
-        How many random tables, and which: table i is that of seed + i.
-    seconds
-        For all of them together; None: no limit.
+    null
+        The random tables.
     best
         How to look for the best of one.
 
@@ -40,13 +109,8 @@ def compare(
         this one among them, whose best reaches it. As the best of a table is one of all its groups,
         p is corrected for all of them.
     """
-    started, reached, unproven, done = time.monotonic(), [0] * len(values), 0, 0
-    for number in range(tables if values else 0):
-        left = None if seconds is None else seconds - (time.monotonic() - started)
-        if left is not None and left <= 0:
-            warn("the time limit ended the comparison with random tables", tables=done, asked=tables)
-            break
-        columns = kernels.rewire_rows(graph.indptr, graph.indices, graph.n_right, seed + number)
+    reached, unproven, done = [0] * len(values), 0, 0
+    for columns, left in null.columns(graph) if values else ():
         result = best(columns, min(values), left)
         most = max((group.value for group in result.groups), default=None)
         unproven += not result.proven
@@ -56,4 +120,48 @@ def compare(
         ]
         done += 1
     shares = [(1 + n) / (1 + done) for n in reached]
-    return {"asked": tables, "tables": done, "seed": seed, "unproven": unproven, "p": shares}
+    return {**null.record(done), "unproven": unproven, "p": shares}
+
+
+def compare_counts(
+    graph: BipartiteGraph,
+    counts: Mapping[tuple[int, int], int],
+    null: Null,
+    count: Callable[[Any], Mapping[tuple[int, int], int]],
+) -> dict[str, Any]:
+    """Count in random tables, too, and say how far each count is from theirs.
+
+    Parameters
+    ----------
+    graph
+        The table.
+    counts
+        Of each (p, q).
+    null
+        The random tables.
+    count
+        The same counts of a table with other columns.
+
+    Returns
+    -------
+    dict
+        asked, tables (that were counted in time), seed, and sizes: of each (p, q) mean (of the
+        random tables), z (by how many of their standard deviations the count is above it; None
+        where they do not differ, or are fewer than two) and p (the share of tables, this one among
+        them, that have as many).
+    """
+    found = [count(columns) for columns, _ in null.columns(graph)]
+    sizes = {size: _beside(n, [each[size] for each in found]) for size, n in counts.items()}
+    return {**null.record(len(found)), "sizes": sizes}
+
+
+def _beside(count: int, random: Sequence[int]) -> dict[str, Any]:
+    """Mean, z and p: of whole numbers of any size, as counts are."""
+    n, total = len(random), sum(random)
+    spread = Fraction(n * sum(each * each for each in random) - total * total, n * (n - 1)) if n > 1 else Fraction(0)
+    off = count - Fraction(total, n or 1)
+    return {
+        "mean": f"{Decimal(total) / n:.6g}" if n else None,  # text: it may be beyond what a float holds
+        "z": sqrt(min(off * off / spread, Fraction(10**300))) * (1 if off > 0 else -1) if spread else None,
+        "p": (1 + sum(each >= count for each in random)) / (1 + n),
+    }

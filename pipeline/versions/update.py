@@ -23,7 +23,7 @@ from bicliq.pipeline.graphs.bipartite import read_graph, stored_sizes
 from bicliq.pipeline.notify import failures_notified, notify_updated
 from bicliq.pipeline.placement.machine import machine_facts
 from bicliq.pipeline.placement.where import check_backends, place_changes
-from bicliq.pipeline.run import Observer, StageClock, finish
+from bicliq.pipeline.run import Job, Observer, chosen, finish, timed, work_through
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.extend import Extended, extend
 from bicliq.pipeline.stages.limits import GraphNeeds, Limits, MemoryRoom
@@ -200,7 +200,8 @@ class _Update:
     ) -> None:
         self._beside = beside
         self._store, self._settings, self._delete = store, settings, delete
-        self._observer, self._clock, self._holding = observer, StageClock(observer), holding
+        self._observer, self._holding = observer, holding
+        self._seconds: dict[str, float] = {}
         self._parent = store.run(parent)
         self._before = read_run(self._parent)
         _refuse_unfit(self._parent, self._before)
@@ -210,12 +211,12 @@ class _Update:
 
     def done(self) -> UpdateRecord:
         """Take the table, unless it was taken."""
-        with self._clock("look"):
+        with timed("look", self._observer, self._seconds):
             self._files = source_files(self._source)
         taken = self._taken_by()
         if taken is not None:
             return self._without_change(taken, "taken", f"version {taken} took the same files in the same way")
-        with self._clock("extend"):
+        with timed("extend", self._observer, self._seconds):
             extended = self._extended()
             refuse_changed(self._files)
         if extended.record.graph == self._graph:
@@ -314,7 +315,7 @@ class _Update:
 
     def _commit(self, extended: Extended) -> UpdateRecord:
         before = self._before.asked
-        with self._clock("prepare"):
+        with timed("prepare", self._observer, self._seconds):
             least = {name: getattr(before.search, name) for name in ("min_left", "min_right", "min_edges")}
             larger = self._graph if self._delete else extended.record.graph
             steps = [Step(extended.larger, larger, (extended.left, extended.right), self._delete, least)]
@@ -389,8 +390,9 @@ class _Update:
         call = self._settings.model_copy(
             update={"search": self._settings.search.model_copy(update=dict.fromkeys(vars(Limits())))}
         )
-        summary = finish(self._store, planned, call, self._observer, self._clock.seconds, None)
-        self._clock.seconds = {name: took for name, took in summary.seconds.items() if name != "total"}
+        job = Job(call, self._observer, self._store, planned=planned, seconds=self._seconds)
+        work_through(job, chosen("check"))
+        summary = finish(job)
         return replace(
             self._record(
                 self._folder.run, self._folder.published(), "full run", way.reason, extended, None, summary.bytes
@@ -406,7 +408,7 @@ class _Update:
         settings = self._settings
         placement = place_changes(settings.search, settings.cluster, paths=changes.cost, found=way.found)
         bicliques, graph = self._published[0].bicliques, self._store.graph(extended.record.graph)
-        with self._clock("search"):
+        with timed("search", self._observer, self._seconds):
             hashes, plan = extended.hashes(graph), read_plan(self._base)
             roots = Roots(plan, len(hashes[0 if plan.side == "left" else 1]))
             as_rows = partial(roots.rows, hashes=hashes, bicliques=bicliques, publish=asked.publish)
@@ -414,7 +416,7 @@ class _Update:
         appeared, vanished = found.changes.appeared, found.changes.vanished
         counted: dict[str, Any] = {"appeared": len(appeared), "vanished": len(vanished)}
         did = replace(did, **counted, workers=found.workers, placement=placement.record("changes"))
-        with self._clock("write"):
+        with timed("write", self._observer, self._seconds):
             layers = layers_of(self._store, self._before.asked)
             stay, *changed = self._folded(layers, found.changes, roots, bicliques, graph)
             how: Any = {
@@ -426,7 +428,7 @@ class _Update:
                 for name, some in zip((APPEARED, VANISHED), changed, strict=True)
             ]
         files = tuple(file for file, _ in written)
-        asked = replace(asked, stored=files, update=replace(did, seconds={**self._clock.seconds}))
+        asked = replace(asked, stored=files, update=replace(did, seconds={**self._seconds}))
         record = self._described(asked, layers[:stay], written, found, extended)
         announce(self._folder, record.version.manifest.created)
         stands = self._folder.commit(record.at, record)
@@ -439,7 +441,7 @@ class _Update:
         self._folder.sweep()
         graph.sweep()
         left = {"left_window": did.left_window} if did.left_window else {}
-        seconds = sum(self._clock.seconds.values())
+        seconds = sum(self._seconds.values())
         tell("version committed", run=self._folder.run, parent=self._parent.run, **counted, seconds=seconds, **left)
         self.committed, added, held = stands, sum(file.bytes for file in files), stands.version.manifest
         return self._record(self._folder.run, held, "changes", way.reason, extended, stands.update, added)
@@ -497,7 +499,7 @@ class _Update:
             threads=found.threads,
             largest=None,
             **histograms,
-            seconds=self._clock.seconds.copy(),
+            seconds=self._seconds.copy(),
             created=moment_after(before.created),
             files=[],
             checks=self._checks,
@@ -538,7 +540,7 @@ class _Update:
         changed: dict[str, Any] = {
             name: nothing if did is None else getattr(did, name) for name in ("appeared", "vanished")
         }
-        seconds = self._clock.seconds
+        seconds = self._seconds
         return UpdateRecord(
             version=run,
             parent=self._parent.run,

@@ -28,6 +28,14 @@ def baskets(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
     return lists
 
 
+def from_pairs(pairs: list[tuple[str, str]]) -> tuple[Any, Any, int]:
+    """The CSR matrix of `baskets`, whose labels are sorted."""
+    lists = baskets(pairs)
+    items = sorted({item for basket in lists.values() for item in basket})
+    rows = [sorted(items.index(item) for item in basket) for basket in lists.values()]
+    return np.cumsum([0, *map(len, rows)]), np.concatenate(rows).astype(np.int32), len(items)
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.one_of(random_graphs(), tall_graphs()), st.integers(0, 2**40))
 def test_a_rewired_table_has_the_same_degrees_and_no_edge_twice(graph: Graph, seed: int) -> None:
@@ -68,6 +76,58 @@ def test_the_command_says_what_p_is(tmp_path: Any, capsys: pytest.CaptureFixture
     record = json.loads(capsys.readouterr().out)
     assert record["groups"][0]["p"] == 0.1
     assert record["null"] == {"asked": 9, "tables": 9, "seed": 0, "unproven": 0}
+
+
+def test_a_count_is_beside_those_of_random_tables(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    table = baskets(LOTS + RING)
+    found = bicliq.count(table, 3, 3, up_to=True, null=9, seed=4)
+    graph = from_pairs(LOTS + RING)
+    for (p, q), size in found.items():
+        random = [
+            kernels.count_bicliques(graph[0], kernels.rewire_rows(*graph, 4 + i), graph[2], p, q).count
+            for i in range(9)
+        ]
+        assert size["count"] == bicliq.count(table, p, q)
+        assert size["p"] == (1 + sum(n >= size["count"] for n in random)) / 10
+        assert float(size["mean"]) == pytest.approx(np.mean(random), rel=1e-5)
+        if size["z"] is None:
+            assert len(set(random)) == 1
+        else:
+            assert size["z"] == pytest.approx((size["count"] - np.mean(random)) / np.std(random, ddof=1))
+    assert found[1, 1]["z"] is None
+    assert found[3, 3]["p"] == 0.1
+    path = tmp_path / "shop.csv"
+    path.write_text("".join(f"{u},{v}\n" for u, v in [("who", "what"), *sorted(set(LOTS + RING))]))
+    assert invoke(["count", str(path), "3", "3", "--null", "9", "--seed", "4", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["counts"][0]["random"]["p"] == 0.1
+    assert record["null"] == {"asked": 9, "tables": 9, "seed": 4}
+    assert invoke(["count", str(path), "3", "3", "--null", "9"]) == 0
+    assert "9 random tables of the same degrees" in " ".join(capsys.readouterr().out.split())
+
+
+def test_bicliques_of_a_run_have_p(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path, store = tmp_path / "shop.csv", str(tmp_path / "store")
+    path.write_text("".join(f"{u},{v}\n" for u, v in [("who", "what"), *sorted(set(LOTS + RING))]))
+    assert invoke(["run", str(path), "--store", store, "--min-left", "2", "--min-right", "2"]) == 0
+    capsys.readouterr()
+    for command in (["top", "-k", "3"], ["show", "--size", "3"]):
+        for by in ("edges", "balanced", "surprise"):
+            assert invoke([*command, "--by", by, "--null", "9", "--seed", "2", "--store", store, "--json"]) == 0
+            record = json.loads(capsys.readouterr().out)
+            asked: dict[str, Any] = {"by": by, "min_left": 2, "min_right": 2, "null": 9, "seed": 2}
+            found = list(bicliq.find(baskets(LOTS + RING), top=1, **asked))
+            assert next(row["p"] for row in record["bicliques"]) == found[0]["p"]
+            assert record["null"] == {"asked": 9, "tables": 9, "seed": 2, "unproven": 0}
+    assert invoke(["top", "--by", "left", "--null", "9", "--store", store]) == 2
+    assert "not for --by left" in capsys.readouterr().err
+    assert invoke(["top", "--time-limit", "9", "--store", store]) == 2
+    assert "for the random tables of --null" in capsys.readouterr().err
+
+
+def test_random_tables_do_not_depend_on_the_threads_that_make_them() -> None:
+    counts = [bicliq.count(baskets(LOTS), 2, 2, null=7, seed=1, threads=threads) for threads in (1, 3)]
+    assert counts[0] == counts[1]
 
 
 def test_a_time_limit_ends_the_comparison_and_that_is_said(caplog: pytest.LogCaptureFixture) -> None:

@@ -2,18 +2,20 @@
 //
 // The bound of a node: an answer below it with s rows consists of R and of candidates that have at
 // least s rows each, so that it has at most R's columns and these. For every s that bounds its
-// value, with the s best rows where rows have terms and the columns that can add to it. Where no s
-// reaches what is wanted (`BestList::least`), the node is hopeless. Else the smallest s that does
-// is the number of rows that a candidate must have: one with fewer is in no answer below the node,
-// nor can it exclude one.
+// value, with the s best rows where rows have terms and the columns that can add to it; by surprise
+// the best of these columns, less what so many cost, and then what the pairs are worth that are
+// there (pair_bounds.hpp). Where no s reaches what is wanted (`BestList::least`), the node is
+// hopeless. Else the smallest s that does is the number of rows that a candidate must have: one
+// with fewer is in no answer below the node, nor can it exclude one.
 //
 // `MaximalBicliques` asks a sink that `wants_best` (search/sink.hpp). The sum of the
 // members' hashes, which the search carries along, is here the sum of their terms.
 //
-// Cost of a bound: a step a candidate and a step a row.
+// Cost of a bound: a step a candidate and a step a row; by surprise a step a pair.
 #pragma once
 
 #include "best/best_list.hpp"
+#include "best/pair_bounds.hpp"
 #include "best/scores.hpp"
 #include "lanes/lanes.hpp"
 #include "search/sink.hpp"
@@ -46,7 +48,7 @@ class BestSink : public SinkBase {
 
   BestSink(const Scores& scores, const Numbers& numbers, u32 most_rows, BestList& best)
       : scores_(scores), numbers_(numbers), best_(best), n_at_(usize{most_rows} + 2), sum_at_(usize{most_rows} + 2),
-        rows_needed_(std::max(scores.sizes.min_rows, 2u)) {}
+        rows_needed_(std::max(scores.sizes.min_rows, 2u)), pairs_(scores) {}
 
   // ---- what is found ----------------------------------------------------------------------------
 
@@ -158,7 +160,12 @@ class BestSink : public SinkBase {
     for (u32 i = 0; i < n; ++i) reach |= candidates[i];
     begin_narrow(reach);
     for (u32 i = 0; i < n; ++i) add(popcount(candidates[i]), ids[i]);
-    const u32 least = least_rows(members.n, members.hash);
+    u32 least = least_rows(members.n, members.hash);
+    if (least && bounds_pairs()) {
+      begin_pairs(reach, members, 0);
+      for (u32 i = 0; i < n; ++i) pairs_of(reach, candidates[i], ids[i]);
+      least = pairs_.fewest(least, scores_.sizes.max_rows, best_.least());
+    }
     if (!least) return false;
     u32 kept = 0, kept_to_try = 0;
     for (u32 i = 0; i < n; ++i) {
@@ -183,22 +190,37 @@ class BestSink : public SinkBase {
       add(counts[i], leaf_columns_[i]);
     }
     const u64 sum = scores_.by_size() ? 0 : members.hash + sum_selected(leaf_terms_, joined);
-    const u32 least = least_rows(members.n + popcount(joined), sum);
+    u32 least = least_rows(members.n + popcount(joined), sum);
+    if (least && bounds_pairs()) {
+      alignas(64) u32 masks[2 * kLanes];
+      store(masks, inside);
+      begin_pairs(rows, members, joined);
+      for (u32 bits = next; bits; bits &= bits - 1) pairs_of(rows, masks[first_set(bits)], leaf_columns_[first_set(bits)]);
+      least = pairs_.fewest(least, scores_.sizes.max_rows, best_.least());
+    }
     return least ? next & ballot(load(counts) >= splat(least)) : 0;
   }
-  /// The same for any other node: `each(f)` calls f(rows, column) for its candidates. Returns how
-  /// many rows a candidate must have, 0 where the node is hopeless.
-  template <class M, class Each>
-  u32 aim_wide(const u32* rows, u32 n_rows, const M& members, Each each) {
+  /// The same for any other node: `each(f)` calls f(rows, column) for its candidates, and
+  /// `each_pair(least, f)` f(row, column) for each row, by its place, of those that have so many.
+  /// Returns how many rows a candidate must have, 0 where the node is hopeless.
+  template <class M, class Each, class EachPair>
+  u32 aim_wide(const u32* rows, u32 n_rows, const M& members, Each each, EachPair each_pair) {
     n_prefix_ = n_rows;
     if (!scores_.by_size()) {
       terms_.clear();
       for (u32 i = 0; i < n_rows; ++i) terms_.push_back(scores_.row_terms[rows[i]]);
-      std::sort(terms_.begin(), terms_.end(), std::greater<i64>());
-      sum_prefixes(terms_.data(), n_rows);
+      const u32 n = std::min(n_rows, scores_.sizes.max_rows);
+      std::partial_sort(terms_.begin(), terms_.begin() + n, terms_.end(), std::greater<i64>());
+      sum_prefixes(terms_.data(), n);
     }
     each([this](u32 count, u32 column) { add(count, column); });
-    return least_rows(members.n, members.hash);
+    const u32 least = least_rows(members.n, members.hash);
+    if (!least || !bounds_pairs()) return least;
+    pairs_.begin(members.n);
+    for (u32 i = 0; i < n_rows; ++i) pairs_.row(rows[i]);
+    for (u32 i = 0; i < members.n; ++i) pairs_.member(members.ids[i]);
+    each_pair(least, [this](u32 row, u32 column) { pairs_.pair(row, column); });
+    return pairs_.fewest(least, scores_.sizes.max_rows, best_.least());
   }
 
  private:
@@ -222,32 +244,20 @@ class BestSink : public SinkBase {
     n_prefix_ = n;
     sum_prefixes(terms, n);
   }
-  /// Sums of the best 0, 1, … rows. A column counts with its term, but never makes an answer worse
-  /// than it would be without it: the least mean of so many rows is that of all.
+  /// Sums of the best 0, 1, … rows.
   void sum_prefixes(const i64* terms, u32 n) {
-    prefix_.assign(1, -scores_.column_charge);
+    prefix_.assign(1, 0);
     for (u32 i = 0; i < n; ++i) prefix_.push_back(prefix_.back() + terms[i]);
-    floor_ = 0;
-    best_term_ = INT64_MIN / 2;
-    if (scores_.objective != Objective::surprise || !n) return;
-    floor_ = -mean(n);
-    if (scores_.column_charge)  // then the mean need not fall
-      for (u32 s = std::max(rows_needed_, 1u); s < n; ++s) floor_ = std::max(floor_, -mean(s));
-  }
-  /// Of the best s rows' terms, less the charge of a column; rounded down.
-  i64 mean(u32 s) const {
-    const i64 sum = prefix_[s], size = static_cast<i64>(s);
-    return sum / size - (sum % size < 0);
+    gains_.clear();
   }
   void add(u32 count, u32 column) {
+    if (scores_.objective == Objective::surprise) return gains_.push_back({scores_.column_terms[column], count});
     ++n_at_[count];
-    if (scores_.by_size()) return;
-    const i64 term = std::max(scores_.column_terms[column], floor_);
-    sum_at_[count] += term;
-    best_term_ = std::max(best_term_, term);
+    if (!scores_.by_size()) sum_at_[count] += std::max<i64>(scores_.column_terms[column], 0);
   }
   /// From what `add` was told: how many rows a candidate must have; 0 where no answer can be had.
   u32 least_rows(u32 n_members, u64 hash) {
+    if (scores_.objective == Objective::surprise) return least_rows_by_surprise(n_members, static_cast<i64>(hash));
     if (n_members >= scores_.sizes.max_columns) return forget(), 0;
     const i64 least = best_.least();
     u64 columns = n_members;
@@ -260,18 +270,47 @@ class BestSink : public SinkBase {
       sum_at_[s] = 0;
       if (columns == n_members || s < rows_needed_ || s > scores_.sizes.max_rows) continue;
       if (columns < scores_.sizes.min_columns || s * columns < scores_.sizes.min_edges) continue;
-      if (most_of(s, n_members, columns, static_cast<i64>(hash), column_sum) - Worth::cost(scores_.row_cost, s) >= least) fewest = s;
+      if (scores_.most(s, columns, scores_.by_size() ? 0 : prefix_[s], column_sum) >= least) fewest = s;
     }
     return fewest;
   }
-  /// The most that s rows are worth with so many members and candidates, of which an answer may
-  /// have fewer. By surprise each counted column adds something with the best s rows, so that all
-  /// of them bound any choice; and so do as many as an answer can have, each with the best term.
-  i64 most_of(u32 s, u32 n_members, u64 columns, i64 member_sum, i64 column_sum) const {
-    const i64 most = scores_.most(s, columns, scores_.by_size() ? 0 : prefix_[s], column_sum);
-    const u64 kept = scores_.sizes.max_columns;
-    if (scores_.objective != Objective::surprise || columns <= kept) return most;
-    return std::min(most, scores_.most(s, kept, prefix_[s], member_sum + static_cast<i64>(kept - n_members) * best_term_));
+  /// The same where a choice costs, and each column adds what it is worth with s rows: of those
+  /// that have so many the best 1, 2, …, less what so many cost.
+  u32 least_rows_by_surprise(u32 n_members, i64 member_sum) {
+    const Sizes& sizes = scores_.sizes;
+    if (n_members >= sizes.max_columns || gains_.empty()) return 0;
+    const double least = static_cast<double>(best_.least());
+    std::sort(gains_.begin(), gains_.end(), [](const Gain& a, const Gain& b) { return a.term > b.term; });
+    u32 fewest = 0;
+    const u32 most_rows = std::min(n_prefix_, sizes.max_rows);
+    for (u32 s = most_rows; s >= rows_needed_; --s) {
+      u64 columns = n_members;
+      const double of_rows = static_cast<double>(prefix_[s]), paid = static_cast<double>(Worth::cost(scores_.row_cost, s));
+      double sum = static_cast<double>(columns) * of_rows + static_cast<double>(s) * static_cast<double>(member_sum) - paid;
+      for (const Gain& gain : gains_) {
+        if (gain.rows < s) continue;
+        if (++columns > sizes.max_columns) break;
+        sum += of_rows + static_cast<double>(s) * static_cast<double>(gain.term);
+        if (columns < sizes.min_columns || s * columns < sizes.min_edges) continue;
+        if (Worth::rounded_up(sum - static_cast<double>(Worth::cost(scores_.column_cost, columns))) < least) continue;
+        fewest = s;
+        break;
+      }
+    }
+    return fewest;
+  }
+  bool bounds_pairs() const { return scores_.exact && best_.least() != INT64_MIN; }
+  /// Begins the bound by pairs of a narrow node.
+  template <class M>
+  void begin_pairs(u32 rows, const M& members, u32 joined) {
+    pairs_.begin(members.n + popcount(joined));
+    for (u32 bits = rows; bits; bits &= bits - 1) pairs_.row(subtree_rows_[first_set(bits)]);
+    for (u32 i = 0; i < members.n; ++i) pairs_.member(members.ids[i]);
+    for (u32 bits = joined; bits; bits &= bits - 1) pairs_.member(leaf_columns_[first_set(bits)]);
+  }
+  /// A candidate with some of these rows.
+  void pairs_of(u32 rows, u32 mask, u32 column) {
+    for (u32 bits = mask; bits; bits &= bits - 1) pairs_.pair(popcount(rows & ((bits & (0 - bits)) - 1)), column);
   }
   void forget() {
     std::fill(n_at_.begin(), n_at_.begin() + n_prefix_ + 1, 0);
@@ -284,11 +323,16 @@ class BestSink : public SinkBase {
   std::vector<u32> n_at_;    // candidates by their number of rows
   std::vector<i64> sum_at_;  // and the sum of their terms
   std::vector<i64> prefix_, terms_;
-  i64 floor_ = 0, best_term_ = 0;  // of columns: the least that counts, and the best
+  struct Gain {
+    i64 term;
+    u32 rows;
+  };
+  std::vector<Gain> gains_;  // of surprise: candidates
   double closed_sum_ = 0;  // of greed
   u32 n_closed_ = 0;
   u32 n_prefix_ = 0, n_subtree_rows_ = 0;
   const u32 rows_needed_;
+  PairBounds pairs_;
   u32 subtree_rows_[kLanes] = {}, leaf_columns_[kLanes] = {}, by_term_[kLanes] = {};
   u64 subtree_terms_[kLanes] = {}, leaf_terms_[kLanes] = {};
 };

@@ -159,8 +159,8 @@ class EdgeSink : public SinkBase {
   }
   /// The same for any other node: `each(f)` calls f(rows, column) for its candidates. Returns how
   /// many rows a candidate must have, 0 where the node is hopeless.
-  template <class M, class Each>
-  u32 aim_wide(const u32* rows, u32 n_rows, const M& members, Each each) {
+  template <class M, class Each, class EachPair>
+  u32 aim_wide(const u32* rows, u32 n_rows, const M& members, Each each, EachPair) {
     begin_bound(n_rows);
     for (u32 i = 0; i < members.n; ++i) add_member(members.ids[i], weights_.sum_of(members.ids[i]));
     each([this](u32 count, u32 column) { add(count, column, weights_.sum_of(column)); });

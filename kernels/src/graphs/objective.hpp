@@ -121,6 +121,12 @@ struct Worth {
   }
 
   static constexpr i64 kUnbounded = 0x7fffffffffffffff;
+  /// A bound that was summed in floating point, made safe.
+  static i64 rounded_up(double x) {
+    if (x == 0) return 0;  // nothing was summed
+    const double safe = x + (x < 0 ? -x : x) * 1e-12 + 2;
+    return safe < 9e18 ? static_cast<i64>(safe) : kUnbounded;
+  }
 
  private:
   static constexpr u32 kTieBits = 30;
@@ -141,11 +147,6 @@ struct Worth {
     if (objective == Objective::edges) return static_cast<i64>(edges);
     const u64 size = objective == Objective::vertices ? rows + columns : less(rows, columns);
     return static_cast<i64>(size << kTieBits | less(edges, (u64{1} << kTieBits) - 1));
-  }
-  /// A bound that was summed in floating point, made safe.
-  static i64 rounded_up(double x) {
-    const double safe = x + (x < 0 ? -x : x) * 1e-12 + 2;
-    return safe < 9e18 ? static_cast<i64>(safe) : kUnbounded;
   }
 };
 

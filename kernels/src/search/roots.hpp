@@ -249,9 +249,15 @@ class Roots {
 
   /// Drops the candidates that are in nothing the sink wants.
   void aim(const u32* rows, u32 d) {
-    const u32 least = sink_.aim_wide(rows, d, members(), [this](auto add) {
+    const auto each = [this](auto add) {
       for (u64 entry : order_) add(static_cast<u32>(entry >> 32), static_cast<u32>(entry));
-    });
+    };
+    const auto each_pair = [&](u32 least, auto pair) {
+      for (u32 i = 0; i < d; ++i)
+        for (u64 e = g_.row_start[rows[i] + 1]; e-- > g_.row_start[rows[i]] && g_.row_columns[e] > tree_.root;)
+          if (const u32 count = mark_[g_.row_columns[e]]; count >= least && count < d) pair(i, g_.row_columns[e]);
+    };
+    const u32 least = sink_.aim_wide(rows, d, members(), each, each_pair);
     const auto dropped = [least](u64 entry) { return !least || (entry >> 32) < least; };
     order_.erase(std::remove_if(order_.begin(), order_.end(), dropped), order_.end());
   }

@@ -174,13 +174,24 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
           sum = sum + popcounts(load(level.candidates + usize{k} * level.candidate_stride + 32 * w) & splat(rows[k]));
         store(counts + 32 * w, sum);
       }
-      const u32 least = sink_.aim_wide(order_, n, members_, [&](auto add) {
+      const auto each = [&](auto add) {
         for (u32 w = 0; w < n_words; ++w)
           for (u32 bits = kept[w]; bits; bits &= bits - 1) {
             const u32 y = 32 * w + first_set(bits);
             add(counts[y], level.ids[y]);
           }
-      });
+      };
+      const auto each_pair = [&](u32 least, auto pair) {
+        for (u32 w = 0; w < n_words; ++w)
+          for (u32 left = kept[w]; left; left &= left - 1) {
+            const u32 y = 32 * w + first_set(left);
+            if (counts[y] < least) continue;
+            for (u32 k = 0, before = 0; k < level.depth; before += popcount(rows[k++]))
+              for (u32 bits = level.candidates[usize{k} * level.candidate_stride + y] & rows[k]; bits; bits &= bits - 1)
+                pair(before + popcount(rows[k] & ((bits & (0 - bits)) - 1)), level.ids[y]);
+          }
+      };
+      const u32 least = sink_.aim_wide(order_, n, members_, each, each_pair);
       if (!least) return false;
       n_open = 0;
       for (u32 w = 0; w < n_words; ++w) {

@@ -388,13 +388,20 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
 
   /// Drops the child's candidates that are in nothing the sink wants; false where none is.
   bool aim(const BitMatrix& m, const WideLevel& level, u32 n, u32* open) {
-    const u32 least = sink_.aim_wide(order_, n, members_, [&](auto add) {
+    const auto each = [&](auto add) {
       for (u32 w = 0; w < m.candidate_words; ++w)
         for (u32 bits = open[w]; bits; bits &= bits - 1) {
           const u32 y = 32 * w + first_set(bits);
           add(level.counts[y], m.ids[y]);
         }
-    });
+    };
+    const auto each_pair = [&](u32 least, auto pair) {
+      for (u32 i = 0; i < n; ++i)
+        for (u32 w = 0; w < m.candidate_words; ++w)
+          for (u32 bits = m.rows[row_starts_[i] + m.excluded_words + w] & open[w]; bits; bits &= bits - 1)
+            if (const u32 y = 32 * w + first_set(bits); level.counts[y] >= least) pair(i, m.ids[y]);
+    };
+    const u32 least = sink_.aim_wide(order_, n, members_, each, each_pair);
     if (!least) return false;
     for (u32 w = 0; w < m.candidate_words; ++w) open[w] &= ballot(load(level.counts + 32 * w) >= splat(least));
     return true;
