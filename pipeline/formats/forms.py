@@ -30,9 +30,7 @@ LIST_MARKS = ";|,"
 
 QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 
-LIST = re.compile(
-    r"""[\[({]\s*['"\[({]|\[[^\]]*\]?$|\{[^{}]*\}$|\((?:[^()]*,[^()]*)?\)$|\w+\(\s*[\[({]""", re.DOTALL
-)
+LIST = re.compile(r"""[\[({]\s*['"\[({]|\[[^\]]*\]?$|\{[^{}]*\}$|\((?:[^()]*,[^()]*)?\)$|\w+\(\s*[\[({]""", re.DOTALL)
 """How lists, tuples and sets begin as Python, JSON, NumPy and PostgreSQL write them."""
 
 PART_OF_LIST = re.compile(r"""(?:\]|['"]\s*[)}])$""")

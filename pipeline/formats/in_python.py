@@ -16,7 +16,6 @@ from bicliq.pipeline.formats.columns import SAMPLE
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import brief, shown
 
-
 CELLS = 1000
 """Items of a list that show whether it is one of a matrix."""
 

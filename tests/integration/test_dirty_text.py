@@ -283,7 +283,15 @@ def test_fields_are_taken_apart_on_either_side_from_files_and_frames(tmp_path, f
 
 @pytest.mark.parametrize(
     "cell",
-    ["['jam', 'tea']", '["jam", "tea"]', "[jam, tea]", "('jam', 'tea')", "('jam', 'tea',)", "{'tea', 'jam'}", "{jam,tea}"],
+    [
+        "['jam', 'tea']",
+        '["jam", "tea"]',
+        "[jam, tea]",
+        "('jam', 'tea')",
+        "('jam', 'tea',)",
+        "{'tea', 'jam'}",
+        "{jam,tea}",
+    ],
 )
 @pytest.mark.parametrize("door", ["text", "frame"])
 def test_lists_are_taken_apart_however_they_are_written(tmp_path, cell, door):
