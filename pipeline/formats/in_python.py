@@ -101,7 +101,7 @@ def _has_numbers(name: str, key: Any, items: Any) -> bool:
         return len(items) > 0
     if not all(isinstance(value, Mapping) for value in values):
         raise InputError(
-            f"{name}: beside the items of basket {shown(key)} stand {brief(str(list(values)[:3]))}, and not numbers alone;"
+            f"{name}: beside the items of basket {shown(key)} stand {shown(str([*islice(values, 3)]))}, and not numbers alone;"
             " give numbers, 0 where it has no such item, or a list of its items alone"
         )
     return False

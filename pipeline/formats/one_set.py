@@ -120,7 +120,7 @@ def _metis(body: Sequence[npt.NDArray[np.int64]]) -> list[Row] | None:
     """
     if not body or not 2 <= len(body[0]) <= 4:
         return None
-    n, m, form, n_weights = (*body[0].tolist(), *(0, 1)[len(body[0]) - 2 :])
+    n, m, form, n_weights = (*map(int, body[0]), *(0, 1)[len(body[0]) - 2 :])
     if form not in FORMS:
         return None
     sizes, weights, of_edges = FORMS[form]
