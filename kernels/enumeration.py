@@ -247,7 +247,7 @@ def stream_smaller_sides(
     """Enumerate the maximal bicliques of a bipartite graph on a GPU, of each the smaller side.
 
     A quarter of the time of a stream puts lists in order, and smaller sides have a third of all ids
-    (docs/results.md).
+    (docs/methods.md).
 
     Parameters
     ----------

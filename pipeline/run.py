@@ -31,7 +31,7 @@ from bicliq.pipeline.stages.publish import publish, publish_in_part
 from bicliq.pipeline.stages.search_run import SearchProgress, SearchRecord, search_run
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.publications import numbered_latest
+from bicliq.pipeline.store.log import numbered_latest
 from bicliq.pipeline.store.records import Manifest, PlanRecord
 
 

@@ -31,7 +31,7 @@ from bicliq.pipeline.store.counts import COUNTS_FILE, sizes_of_key, sums_of
 from bicliq.pipeline.store.inventory import FOLDERS, Inventory, take_inventory
 from bicliq.pipeline.store.labels import read_hashes
 from bicliq.pipeline.store.layout import RunFolder, Store
-from bicliq.pipeline.store.publications import unwritten
+from bicliq.pipeline.store.log import unnumbered
 from bicliq.pipeline.store.records import (
     Checks,
     CliqueRecord,
@@ -192,7 +192,7 @@ def verify_store(
     runs = [one for one in examine(store, found, sample, seed, roots) if run in (None, one.run)]
     problems = [*found.sentences(), *(problem for run in runs for problem in run.problems)]
     if run is None:
-        problems += unwritten(found.records, {*found.records, *found.problems})
+        problems += unnumbered(found.records, {*found.records, *found.problems})
     there = _places(found)
     for kind, name in there:
         if kind == "graphs" and not found.has_record(f"graphs/{name}/graph.json"):

@@ -283,26 +283,17 @@ class RunRecord(
 
     Parameters
     ----------
-    run, graph
-        Its name, and that of the graph.
-    asks
-        Whether its partitions are searched for bicliques or counted.
     search, plan, publish
         Settings that change the result or its layout; those of a call have their defaults.
     created
         When it was planned (ISO, UTC).
-    parent
-        The run that an update made it of.
-    beside
-        Whether another run than the parent was the latest then, and may be.
+    parent, update, beside
+        The run that an update made it of, and how; and whether another one was the latest then.
     table, reading
         The table of the first run, which all versions of it are of, and how it was read.
-    taken
-        Files that it and those before it took, by their keys; None where that is not known.
-    holds_taken_alone
-        Whether all of its edges are from these files.
-    update
-        How it was made of its parent.
+    taken, holds_taken_alone
+        Files that it and those before it took, by their keys; None where that is not known. And
+        whether all of its edges are from these files.
     compacts, holds, search_seconds
         The version that it was written whole from; what that held; and the seconds of one thread
         that a search took.
@@ -549,22 +540,29 @@ class Pruned(Record, kind="pruned", at="pruned.json"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published(Record, kind="published", at="publications/{}.json"):
-    """That a run was published, when and of which table: its name says it."""
+class Numbered(Record, kind="number", at="publications/number-{}.json"):
+    """An entry of the numbered log (`pipeline.store.log`).
+
+    Parameters
+    ----------
+    run, counted
+        The run that is the latest since, and that whose counts were published; None: there is none.
+    created
+        When that was (ISO, UTC); None: nothing was published.
+    """
+
+    run: Name | None = None
+    counted: Name | None = None
+    created: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastOfSource(Record, kind="last of a source", at="publications/source-{}.json"):
+    """Which run of a table was published last, and when."""
 
     run: Name
-
-
-@dataclass(frozen=True, kw_only=True)
-class Begun(Record, kind="begun", at="publications/begun.json"):
-    """That all publications of a store are written down."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Numbered(Record, kind="number", at="publications/number-{}.json"):
-    """An entry of the numbered log: the run that is the latest since; None: it filled a gap."""
-
-    run: Name | None
+    created: str
+    asks: Asks
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,10 +20,8 @@ from bicliq.pipeline.events import tell
 from bicliq.pipeline.store.folder import Folder, is_at_work
 from bicliq.pipeline.store.inventory import FORGOTTEN_SECONDS, forgotten, is_forgotten
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.log import take_number
-from bicliq.pipeline.store.publications import forget, last_number
-from bicliq.pipeline.store.records import Manifest, Pruned, RunRecord, StoredGraph
-from bicliq.pipeline.store.states import latest_published
+from bicliq.pipeline.store.log import last_moments, last_number, latest_published, take_number
+from bicliq.pipeline.store.records import Manifest, Numbered, Pruned, RunRecord, StoredGraph
 
 CUT_OFF = "a version that was not finished, and another one came between"
 """Why what a killed process began goes."""
@@ -151,7 +149,7 @@ def _is_marked(store: Store, known: _Known, doomed: set[str], number: int) -> bo
     store.root.remove(*(f"{place}/{Pruned.at}" for place in sorted(known.marked() - doomed)))
     for place in sorted(doomed):
         Folder(store.fs, store.path, place).write(Pruned.at, Pruned(pruned=place))
-    return not doomed or take_number(store, number + 1, known.latest)
+    return not doomed or take_number(store, number + 1, Numbered(run=known.latest))
 
 
 def parse_age(text: str) -> dt.timedelta:
@@ -180,6 +178,7 @@ class _Known:
     manifests: dict[str, Manifest | None]
     graphs: dict[str, StoredGraph]
     sizes: dict[str, int]
+    used: dict[str, str]
     at_work: set[str] = field(default_factory=set)
     cut_off: set[str] = field(default_factory=set)
     latest: str | None = None
@@ -193,6 +192,7 @@ class _Known:
             {run: store.run(run).manifest() for run in runs},
             {graph: store.graph(graph).record() for graph in graphs},
             {path: size for place in ("runs", "graphs") for path, size in store.root.files(place).items()},
+            last_moments(store),
         )
         known.at_work = {run for run in runs if is_at_work(store.run(run))}
         known.latest = latest_published(store)
@@ -272,7 +272,7 @@ class _Known:
 
     def _age(self, run: str) -> tuple[str, str, str]:
         manifest = self.manifests[run]
-        return "" if manifest is None else manifest.created, self.asked[run].created, run
+        return max("" if manifest is None else manifest.created, self.used.get(run, "")), self.asked[run].created, run
 
     def _below(self, run: str) -> set[str]:
         """Runs that a version stands on, or one that is being written whole."""
@@ -305,7 +305,6 @@ def _remove(store: Store, what: str) -> None:
     folder.remove(Manifest.at, RunRecord.at if kind == "runs" else StoredGraph.at)
     if kind == "runs":
         store.root.remove(f"reports/{name}.html")
-        forget(store, name)
     folder.remove(*(file for file in folder.files() if file != Pruned.at))
     folder.remove(Pruned.at)
     folder.remove_empty()

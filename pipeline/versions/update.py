@@ -37,7 +37,6 @@ from bicliq.pipeline.store.bicliques import MASK
 from bicliq.pipeline.store.layout import GraphFolder, RunFolder, Store
 from bicliq.pipeline.store.log import Overtaken, make_next, refuse_many_writers
 from bicliq.pipeline.store.manifest import moment_after
-from bicliq.pipeline.store.publications import announce, forget
 from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.records import (
     FORMAT,
@@ -430,13 +429,11 @@ class _Update:
         files = tuple(file for file, _ in written)
         asked = replace(asked, stored=files, update=replace(did, seconds={**self._seconds}))
         record = self._described(asked, layers[:stay], written, found, extended)
-        announce(self._folder, record.version.manifest.created)
         stands = self._folder.commit(record.at, record)
         try:
-            make_next(self._folder, self._follows, stands_on(record))
+            make_next(self._folder, record.version.manifest.created, self._follows, stands_on(record))
         except Overtaken:
             self._folder.remove(record.at, *record.named)
-            forget(self._store, self._folder.run)
             raise
         self._folder.sweep()
         graph.sweep()

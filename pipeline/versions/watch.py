@@ -22,8 +22,8 @@ from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.edge_table import POLICIES
 from bicliq.pipeline.store.account import NOTHING_READ
 from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.log import latest_published
 from bicliq.pipeline.store.records import RunRecord, TakenFile
-from bicliq.pipeline.store.states import latest_published
 from bicliq.pipeline.versions.arrivals import Arrival, Look, look, look_at, refuse_store_inside, settled
 from bicliq.pipeline.versions.quarantine import Quarantine, Why
 from bicliq.pipeline.versions.sources import name_of_key, refuse_changed, source_files, taken_entries
