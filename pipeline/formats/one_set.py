@@ -1,9 +1,10 @@
 """Lines of whole numbers that are no adjacency lists: matrices, and graphs of one set of vertices.
 
 LAD: the number of vertices, then a line each, its degree first. METIS: numbers of vertices and
-edges, then the neighbours of each, from 1, weights between them left out. NDE: the number of vertices, 'vertex degree' a line,
-then a line an edge. Each is told by numbers that must agree with each other, read as the graph that
-it is where a graph of one set is asked for, and refused elsewhere.
+edges, then the neighbours of each, from 1; weights between them are left out. NDE: the number of
+vertices, 'vertex degree' a line, then a line an edge. Each is told by numbers that must agree with
+each other, read as the graph that it is where a graph of one set is asked for, and refused
+elsewhere.
 """
 
 from __future__ import annotations
