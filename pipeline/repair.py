@@ -101,6 +101,8 @@ def repair(store: Store, settings: Settings, run: str | None = None, roots: int 
     for place in places:
         if place.startswith("cliques/"):
             said += _mended_clique(store, place, found)
+    lost = (path for path in sorted(found.problems) if path.startswith("sources/"))
+    said += [f"{path}: cannot be mended, it said which files were taken; begin another store" for path in lost]
     return said + (_mended_log(store, found) if run is None else [])
 
 

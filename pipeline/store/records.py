@@ -88,8 +88,6 @@ class Profile(Record, kind="profile", at="profile.json", files=r"profile\.parque
         work of building the neighbourhoods of all roots, were that side the enumerated one.
     components, largest_component
         Connected components with at least one edge, and edges in the largest one.
-    seconds
-        Duration of the profile.
     """
 
     n_left: Vertices
@@ -108,7 +106,7 @@ class Profile(Record, kind="profile", at="profile.json", files=r"profile\.parque
 
 @dataclass(frozen=True, kw_only=True)
 class TwoHop(Record, kind="two hop", at="two_hop.json", files=r"two_hop\.parquet"):
-    """How many others of its side a vertex shares a neighbour with: pairs, largest and mean."""
+    """How many others of its side a vertex shares a neighbour with."""
 
     left: dict[str, float]
     right: dict[str, float]
@@ -220,6 +218,14 @@ class Updated(Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Sources(Record, kind="sources", at="sources/{}.json"):
+    """Some of the files that versions took; and the name of such a record of those before."""
+
+    taken: dict[str, TakenFile]
+    before: Name | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class LayerRows(Entry):
     """What a version says of one of its files of bicliques: those that appeared, or vanished.
 
@@ -291,9 +297,9 @@ class RunRecord(
         The run that an update made it of, and how; and whether another one was the latest then.
     table, reading
         The table of the first run, which all versions of it are of, and how it was read.
-    taken, holds_taken_alone
-        Files that it and those before it took, by their keys; None where that is not known. And
-        whether all of its edges are from these files.
+    taken, taken_before, holds_taken_alone
+        Files that it and the last ones before it took, by their keys (None: that is not known); the
+        `Sources` of those before; and whether all of its edges are from these files.
     compacts, holds, search_seconds
         The version that it was written whole from; what that held; and the seconds of one thread
         that a search took.
@@ -313,6 +319,7 @@ class RunRecord(
     table: str | None = None
     reading: dict[str, Any] = field(default_factory=dict)
     taken: dict[str, TakenFile] | None = None
+    taken_before: Name | None = None
     holds_taken_alone: bool = False
     update: Updated | None = None
     compacts: Name | None = None
@@ -432,10 +439,8 @@ class Commit(
     ----------
     partition
         Number of the partition.
-    rows, digest
-        Bicliques in the data file, and their set digest.
-    seconds
-        Duration of the search, the writing included.
+    rows, digest, seconds
+        Bicliques in the data file, their set digest, and the duration of search and writing.
     complete
         False where a limit ended the search before its end.
     sizes

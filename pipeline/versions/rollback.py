@@ -11,7 +11,7 @@ from bicliq.pipeline.store.records import RunRecord
 from bicliq.pipeline.store.states import latest_run, read_run
 from bicliq.pipeline.versions.arrivals import Arrival
 from bicliq.pipeline.versions.quarantine import Quarantine, Why
-from bicliq.pipeline.versions.sources import name_of_key
+from bicliq.pipeline.versions.sources import all_taken, name_of_key
 
 
 def rollback(store: Store, run: str, *, reject: bool = False) -> tuple[str, list[str]]:
@@ -33,7 +33,7 @@ def rollback(store: Store, run: str, *, reject: bool = False) -> tuple[str, list
     """
     with store.root.claim("update"):
         before = latest_run(store)
-        took, takes = (store.run(name).record().taken or {} for name in (before, run))
+        took, takes = (all_taken(store, store.run(name).record()) for name in (before, run))
         aside = Quarantine(store)
         why: Why = "rejected" if reject else "rolled back"
         gone = [(key, entry) for key, entry in took.items() if key not in takes and not entry.deleted]

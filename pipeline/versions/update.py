@@ -44,7 +44,6 @@ from bicliq.pipeline.store.records import (
     Manifest,
     PlanRecord,
     RunRecord,
-    TakenFile,
     Updated,
     Version,
 )
@@ -68,12 +67,14 @@ from bicliq.pipeline.versions.portions import Found, find_changes
 from bicliq.pipeline.versions.rollback import make_latest, stands_on
 from bicliq.pipeline.versions.sources import (
     SourceFile,
+    all_taken,
     name_of_key,
     reading_of,
     refuse_changed,
     source_files,
     taken_entries,
     taken_from,
+    with_taken,
 )
 from bicliq.pipeline.versions.update_record import How, UpdateRecord
 from bicliq.pipeline.versions.way import Way
@@ -275,7 +276,7 @@ class _Update:
 
         Files that were taken are left out where others were not.
         """
-        taken = self._before.asked.taken or {}
+        taken = all_taken(self._store, self._before.asked)
         fresh = [file for file in self._files if file.key not in taken or taken[file.key].deleted != self._delete]
         if not fresh:
             version = taken[self._files[-1].key].version
@@ -336,11 +337,13 @@ class _Update:
             parent=self._parent.run,
             beside=self._beside,
             **self._origin,
-            taken=self._taken_now(),
+            **self._taken_before(),
             holds_taken_alone=before.holds_taken_alone
             and not self._delete
             and not any(file.in_memory for file in self._files),
         )
+        entries = taken_entries(self._files, self._folder.run, delete=self._delete)
+        asked = with_taken(self._store, asked, entries)
         did = Updated(
             how=way.how,
             reason=way.reason,
@@ -363,22 +366,23 @@ class _Update:
                 did = replace(did, how=way.how, reason=way.reason)
         return self._searched_whole(replace(asked, update=did), way, extended)
 
-    def _taken_now(self) -> dict[str, TakenFile]:
-        """The files that versions took, and whether they were last taken away.
+    def _taken_before(self) -> dict[str, Any]:
+        """The files that versions took before this one, as its record says it.
 
         A file that is taken anew in place of what it held is no longer what it was.
         """
-        before = self._before.asked.taken or {}
-        if self._holding is not None:
-            anew = {file.name for file in self._files}
-            before = {key: entry for key, entry in before.items() if name_of_key(key) not in anew}
-        return {**before, **taken_entries(self._files, self._folder.run, delete=self._delete)}
+        before = self._before.asked
+        if self._holding is None:
+            return {"taken": before.taken, "taken_before": before.taken_before}
+        anew = {file.name for file in self._files}
+        taken = all_taken(self._store, before).items()
+        return {"taken": {key: entry for key, entry in taken if name_of_key(key) not in anew}}
 
     def _remember(self) -> None:
         """Write down in the parent that files which change nothing were taken."""
         asked = self._before.asked
         entries = taken_entries(self._files, self._parent.run, delete=self._delete, changed=False)
-        self._parent.write(asked.at, replace(asked, taken={**(asked.taken or {}), **entries}))
+        self._parent.write(asked.at, with_taken(self._store, asked, entries))
 
     def _searched_whole(self, asked: RunRecord, way: Way, extended: Extended) -> UpdateRecord:
         """Search the new graph like any run, which goes on where it was killed."""
