@@ -94,7 +94,10 @@ def _baskets(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
 
 
 def record_of(uri: str, number: int, line: str, delimiter: str | None, settings: IngestSettings) -> Record:
-    """A line as fields, between delimiters or, for None, blanks."""
+    """A line as fields, between delimiters or, for None, blanks; for nothing, each sign is one."""
+    if delimiter == "":
+        fields = [*line.strip()]
+        return Record(number, fields, [False] * len(fields))
     record = cut_line(line.removesuffix("\r"), number, delimiter, settings.quotes)
     if record.problem is not None:
         raise InputError(

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.baskets import record_of, told_delimiter
-from bicliq.pipeline.formats.cells import REMARKS, cell, is_binary
+from bicliq.pipeline.formats.cells import GLUED, REMARKS, cell, is_binary
 from bicliq.pipeline.formats.columns import wants_time
 from bicliq.pipeline.formats.csv_heads import taken_for_comments, without_declaration
 from bicliq.pipeline.formats.files import bare_name
@@ -35,7 +35,7 @@ class Head:
     skip
         Lines before the first row.
     delimiter
-        Field separator; None: blanks.
+        Field separator; None: blanks; nothing: each sign is a field.
     width
         Fields of a row.
     names
@@ -66,6 +66,8 @@ def matrix_head(uri: str, settings: IngestSettings) -> Head:
     delimiter = settings.delimiter or declared or ("\t" if bare_name(uri).endswith(".tsv") else told_delimiter(head))
     lines = [(number, line) for number, line in enumerate(head.split("\n"), 1) if line.strip()]
     start = next((at for at, (_, line) in enumerate(lines) if not line.startswith(MARKS)), len(lines))
+    if delimiter is None and all(GLUED.fullmatch(line.strip()) for _, line in lines[start:]):
+        delimiter = ""
     cut = [(number, record_of(uri, number, line, delimiter, settings)) for number, line in lines]
     told = [(number, _names(record.fields, settings)) for number, record in cut]
     above, body = told[:start], told[start:]
