@@ -8,20 +8,24 @@ from prefect import flow
 
 from bicliq.flows.artifacts import artifacts
 from bicliq.flows.notices import HOOKS
-from bicliq.flows.tasks import ended, ingest_task, profile_task, settings_of
+from bicliq.flows.tasks import as_task, ended, settings_of
 from bicliq.flows.turns import in_turn
 from bicliq.flows.words import graph_size
+from bicliq.pipeline.run import Job, Observer, chosen, work_through
+from bicliq.pipeline.store.layout import Store
 
 
 @flow(name="bicliq-ingest", flow_run_name="ingest {source}", persist_result=False, **HOOKS)
 @in_turn
 def ingest(source: str, settings: dict[str, Any] | None = None) -> dict[str, Any]:
     """Read an edge table into the store."""
-    values = settings_of(settings).model_dump(mode="json")
+    asked = settings_of(settings)
+    job = Job(asked, Observer(), Store.open(asked.store), source=source)
     with artifacts() as shown:
-        record = ingest_task(source, values)
-        profile_task(record["graph"], values)
-        rows = [{"count": name, "value": str(value)} for name, value in record["summary"].items()]
-        shown.table(f"ingest-{record['graph']}", rows, f"what was read from {source}")
-    message = f"graph {record['graph']}: {graph_size(record['summary'] | {'n_edges': record['summary']['edges']})}"
+        work_through(job, chosen("ingest", "profile"), as_task)
+        assert job.read is not None
+        rows = [{"count": name, "value": str(value)} for name, value in job.read.items()]
+        shown.table(f"ingest-{job.graph}", rows, f"what was read from {source}")
+    record = {"graph": job.graph, "summary": job.read, "seconds": job.seconds["ingest"]}
+    message = f"graph {job.graph}: {graph_size(job.read | {'n_edges': job.read['edges']})}"
     return ended(message, record)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from prefect import get_run_logger
 from prefect.events import emit_event
 
-from bicliq.flows.tasks import settings_of
+from bicliq.flows.artifacts import Artifacts, show_search
+from bicliq.flows.tasks import quiet_dask, settings_of
 from bicliq.pipeline.notify import notify_failed
+from bicliq.pipeline.run import Observer
 from bicliq.pipeline.settings import Settings
 
 TOLD = "bicliq.run.told"
@@ -39,6 +42,26 @@ def tell_prefect(told: dict[str, Any] | None) -> None:
     if told is not None:
         named = {"prefect.resource.id": f"bicliq.run.{told['run']}", "prefect.resource.name": told["run"]}
         emit_event(TOLD, resource=named, payload=told)
+
+
+def watched(shown: Artifacts, asks: str = "search") -> Observer:
+    """Show in Prefect's pages how far the partitions of a run are; automations hear of its end."""
+    runs: list[str] = []
+
+    def planned(run: str) -> None:
+        runs.append(run)
+        quiet_dask()
+
+    def dashboard(address: str) -> None:
+        get_run_logger().info("Dask dashboard: %s", address)
+        shown.text(f"dask-{runs[-1]}", f"[Dask dashboard]({address})", "the workers, while the search runs")
+
+    return Observer(
+        planned=planned,
+        search=lambda state: show_search(runs[-1], asks, state),
+        dashboard=dashboard,
+        told=tell_prefect,
+    )
 
 
 HOOKS: dict[str, Any] = {

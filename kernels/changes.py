@@ -367,7 +367,7 @@ class ChangeSearch:
                 left_of, right_of, _, *starts = graph.told
                 told = graph.indptr, graph.indices, left_of, right_of, *starts
                 settler = extension.Settler(self._search, vertices, found, *told, first, few)
-                search = CpuSearch(self._request(graph, workers, met.left), "enumerate", settler=settler)
+                search = CpuSearch(self._request(graph, workers, met.left), "enumerate", settler)
                 search.wait(None)
                 met.take(search.progress().bicliques)
                 ran_on = search.result().backend

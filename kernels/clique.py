@@ -220,8 +220,7 @@ def project_one_mode(
     min_shared : int
         Two of them are neighbours when they have at least so many common neighbours.
     threads : int
-        Worker threads; 0 takes all cores that this process may use. More than four a core, or than
-        64 on a small machine, are refused.
+        As of `maximum_clique`.
 
     Returns
     -------
@@ -255,7 +254,7 @@ def project_one_mode(
     graph = Packed.of(starts, others, n_columns)
     if least > LARGEST_BOUND:  # more than any two vertices share
         graph, least = Packed.of(np.zeros_like(starts), others[:0], n_columns), LARGEST_BOUND
-    run = load_extension().OneMode(graph.indptr, graph.indices, graph.n_right, side == "right", least, workers)
+    run = load_extension().OneMode(*graph.csr, side == "right", least, workers)
     projected: tuple[Int64Array, Int32Array] = run.result()
     return _among_all(*projected, graph.of_side(side), n_columns if side == "right" else len(starts) - 1)
 

@@ -325,6 +325,11 @@ class Packed:
         """Number of left vertices that were kept."""
         return len(self.indptr) - 1
 
+    @property
+    def csr(self) -> tuple[Int64Array, Int32Array, int]:
+        """The CSR of the left side."""
+        return self.indptr, self.indices, self.n_right
+
     def of_side(self, side: str) -> NDArray[Any] | None:
         """The numbers of the vertices of a side that were kept, where some were not."""
         return self.left if side == "left" else self.right

@@ -390,16 +390,15 @@ def count_butterflies(
     On the CPU by `src/counting/butterfly.hpp`, on a GPU by `src/counting/butterflies.cu`.
     """
     graph = request.graph
-    csr = graph.indptr, graph.indices, graph.n_right
     left = right = of_vertex = of_edge = None
     if on_card:
-        found = CudaButterflies(*csr, per_vertex)
+        found = CudaButterflies(*graph.csr, per_vertex)
         found.wait(progress)
         count, seconds, backend = found.count, found.seconds, "cuda"
         of_vertex, of_edge = found.of_vertices, found.of_edges
     else:
         extension = load_extension()
-        search = extension.ButterflyCount(*csr, per_vertex, request.threads)
+        search = extension.ButterflyCount(*graph.csr, per_vertex, request.threads)
         told = _ended(search, progress)
         count, seconds, backend = whole_number_of(told["count"]), told["seconds"], f"cpu-{extension.isa}"
         of_vertex, of_edge = told.get("of_vertices"), told.get("of_edges")
@@ -437,9 +436,8 @@ def count_on_gpu(
     failed: BackendError | None = None
     for search_by, side, patience in _searches_on_gpu(request, method):
         seconds.setdefault("estimate", time.perf_counter() - started)
-        begun, graph, sizes = time.perf_counter(), request.graph, (request.p, request.q, side == "left")
-        csr = graph.indptr, graph.indices, graph.n_right
-        search = CudaCount(*csr, *sizes, request.roots, search_by == "pivot", per_vertex, patience)
+        begun = time.perf_counter()
+        search = CudaCount(request, side == "left", search_by == "pivot", per_vertex, patience)
         try:
             search.wait(progress)
         except SearchGivenUp:
@@ -546,9 +544,7 @@ def checked_request(
 def _started(request: CountRequest, asked: str, method: str, tree_optional: int = 0, on_card: bool = False) -> Any:
     extension, graph = load_extension(), request.graph
     return extension.Count(
-        graph.indptr,
-        graph.indices,
-        graph.n_right,
+        *graph.csr,
         request.p,
         request.q,
         extension.Asked[asked],

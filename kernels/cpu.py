@@ -11,7 +11,7 @@ from collections.abc import Callable, Sized
 from dataclasses import replace
 from functools import cache
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from bicliq.kernels.contracts import (
     BicliqueBatch,
@@ -22,9 +22,6 @@ from bicliq.kernels.contracts import (
     StreamingSearch,
 )
 from bicliq.kernels.errors import BackendError, memory_is_capacity
-
-if TYPE_CHECKING:
-    from bicliq.kernels.output import RowGroup, RowGroupLayout
 
 Found = TypeVar("Found", bound=Sized)
 
@@ -122,16 +119,29 @@ def wait_for(
 class CpuSearch:
     """One running search: a thin owner of the extension's task.
 
-    Batches that it finds are read, or are laid out or settled by the threads that find them.
+    Parameters
+    ----------
+    request
+        What is searched.
+    mode
+        One of the extension's `Mode`.
+    taker
+        The extension's, where threads themselves take what they find.
+    made
+        What to make of what is delivered.
     """
 
     def __init__(
-        self, request: EnumerationRequest, mode: str, layout: RowGroupLayout | None = None, settler: Any = None
+        self,
+        request: EnumerationRequest,
+        mode: str,
+        taker: Any = None,
+        made: Callable[[Any], Any] = lambda arrays: BicliqueBatch(*arrays),
     ) -> None:
         extension = load_extension()
         self._request = request
         self._mode = mode
-        self._layout = layout
+        self._made = made
         self._isa = str(extension.isa)
         self._task = extension.Enumeration(
             request.indptr,
@@ -152,14 +162,14 @@ class CpuSearch:
             request.threads,
             request.batch_bicliques,
             request.batch_ids,
-            settler if layout is None else layout.maker,
+            taker,
         )
 
     def wait(self, progress: ProgressCallback | None) -> None:
         """Block until the search has ended, reporting progress; an interrupt stops the search."""
         wait_for(self._task, None if progress is None else lambda: progress(self.progress()))
 
-    def next_batch(self, until: Callable[[], bool] | None = None) -> BicliqueBatch | RowGroup | None:
+    def next_batch(self, until: Callable[[], bool] | None = None) -> Any:
         """The next batch or row group.
 
         None when the search has ended, or `until` has said that it has to.
@@ -167,7 +177,7 @@ class CpuSearch:
         while not self._task.ended:
             arrays = self._task.next(POLL_SECONDS)
             if arrays is not None:
-                return BicliqueBatch(*arrays) if self._layout is None else self._layout.group(arrays)
+                return self._made(arrays)
             if until is not None and not self._task.ended and until():
                 return None
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -31,10 +31,8 @@ from bicliq.kernels.cpu import BicliqueStream, CpuSearch, Stream
 from bicliq.kernels.cuda.enumeration import CudaSearch
 from bicliq.kernels.cuda.stream import CudaSmallerSearch, CudaStreamSearch
 from bicliq.kernels.errors import BackendError, memory_is_capacity
+from bicliq.kernels.output import RowGroup, RowGroupLayout
 from bicliq.kernels.side import choose_side, choose_side_for_warps
-
-if TYPE_CHECKING:
-    from bicliq.kernels.output import RowGroup, RowGroupLayout
 
 LARGEST_SIZE = 2**31 - 1
 LARGEST_BATCH = 2**30
@@ -233,7 +231,7 @@ def stream_row_groups(
     if asked.get("max_bicliques") is not None:
         raise ValueError("a limit of bicliques cuts batches, not row groups: use stream_maximal_bicliques")
     request = checked_request(indptr, indices, n_right, Backend.CPU, **asked)
-    return Stream(CpuSearch(request, "enumerate", layout), until)
+    return Stream(CpuSearch(request, "enumerate", layout.maker, layout.group), until)
 
 
 def stream_smaller_sides(
@@ -247,7 +245,7 @@ def stream_smaller_sides(
     """Enumerate the maximal bicliques of a bipartite graph on a GPU, of each the smaller side.
 
     A quarter of the time of a stream puts lists in order, and smaller sides have a third of all ids
-    (docs/results.md).
+    (docs/methods.md).
 
     Parameters
     ----------
@@ -321,9 +319,7 @@ def checked_request(
     left = _ids_of(graph.left, left_ids, n_left, "left_ids")
     right = _ids_of(graph.right, right_ids, n_columns, "right_ids")
     return EnumerationRequest(
-        graph.indptr,
-        graph.indices,
-        graph.n_right,
+        *graph.csr,
         chosen,
         None if wanted is None else graph.roots(wanted, chosen),
         left,
@@ -355,5 +351,5 @@ def chosen_side(side: str, graph: Packed, backend: Backend | str) -> Side:
     if side != "auto":
         return "left" if side == "left" else "right"
     if Backend(backend) is Backend.CUDA:
-        return choose_side_for_warps(graph.indptr, graph.indices, graph.n_right)
+        return choose_side_for_warps(*graph.csr)
     return choose_side(np.diff(graph.indptr), np.bincount(graph.indices, minlength=graph.n_right))

@@ -281,7 +281,7 @@ class _Asked:
     @property
     def csr(self) -> tuple[Any, ...]:
         """The graph as the extension takes it."""
-        return self.graph.indptr, self.graph.indices, self.graph.n_right, self.side == "left"
+        return *self.graph.csr, self.side == "left"
 
     def begun(self, k: int, least: int, covered: Sequence[Any] = (), *, only_opens: bool = False) -> Any:
         """A search of the extension by terms of vertices, or by sizes."""
@@ -386,7 +386,7 @@ def _on_gpu(asked: _Asked) -> FindResult:
     min_left, min_right, min_edges, max_left, max_right = asked.sizes
     left_ids, right_ids = (np.arange(n, dtype=np.int32) for n in (graph.n_left, graph.n_right))
     request = EnumerationRequest(
-        graph.indptr, graph.indices, graph.n_right, asked.side, None, left_ids, right_ids, NO_HASHES, NO_HASHES, min_left, min_right,
+        *graph.csr, asked.side, None, left_ids, right_ids, NO_HASHES, NO_HASHES, min_left, min_right,
         min_edges, max_bicliques=None, threads=1,
     )  # fmt: skip
     opening = replace(asked, threads=1).begun(asked.k, asked.least, only_opens=True)
@@ -423,7 +423,7 @@ def _faster_side(graph: Packed) -> Side:
     Crowded tables are no exception, as they are for an enumeration: few columns over many rows are
     what bounds are good at (fimi-chess: 1 s, and not within 25 s from the other side).
     """
-    paths = load_extension().Paths(graph.indptr, graph.indices, graph.n_right)
+    paths = load_extension().Paths(*graph.csr)
     return "left" if paths.from_left <= paths.from_right else "right"
 
 

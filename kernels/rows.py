@@ -1,4 +1,8 @@
-"""Edges as ascending rows of the left side: looked up, joined, taken out, and transposed."""
+"""Edges as ascending rows of the left side: looked up, joined, taken out, and transposed.
+
+`indptr`, `indices` and `n_right` are its CSR, as of `enumerate_maximal_bicliques`; where they are
+none, there is a ValueError that says why.
+"""
 
 from __future__ import annotations
 
@@ -53,8 +57,6 @@ def transpose_rows(indptr: Any, indices: Any, n_right: int, order: Any = None) -
 
     Parameters
     ----------
-    indptr, indices, n_right
-        CSR of the left side, as of `enumerate_maximal_bicliques`.
     order : array of int, or None
         Left vertices, each once: the rows then hold their places in this order, and the other
         vertices are left out.
@@ -62,7 +64,7 @@ def transpose_rows(indptr: Any, indices: Any, n_right: int, order: Any = None) -
     Raises
     ------
     ValueError
-        If the arrays are no CSR matrix, or the order is none.
+        If the order is none.
 
     Notes
     -----
@@ -92,18 +94,8 @@ def rewire_rows(indptr: Any, indices: Any, n_right: int, seed: int) -> Int32Arra
 
     Parameters
     ----------
-    indptr : array of int, shape (n_left + 1,)
-    indices : array of int, shape (n_edges,)
-        CSR of the left side; what is returned has the same `indptr`.
-    n_right : int
-        Number of right vertices.
     seed : int
-        The same gives the same table.
-
-    Raises
-    ------
-    ValueError
-        If the arrays are no CSR matrix.
+        The same gives the same table. Its rows are as long as those of the graph.
 
     Notes
     -----
@@ -147,7 +139,7 @@ def peel_rows(
     Raises
     ------
     ValueError
-        If the arrays are no CSR matrix, or `indices` cannot be written to.
+        If `indices` cannot be written to.
 
     Notes
     -----
@@ -175,16 +167,6 @@ def count_paths(indptr: Any, indices: Any, n_right: int) -> tuple[Int64Array, In
 
     These are the paths of two edges that begin there.
 
-    Parameters
-    ----------
-    indptr, indices, n_right
-        CSR of the left side.
-
-    Raises
-    ------
-    ValueError
-        If the arrays are no CSR matrix.
-
     Notes
     -----
     Two passes over the edges, in 4 bytes a right vertex beside input and output.
@@ -203,17 +185,10 @@ def count_paths(indptr: Any, indices: Any, n_right: int) -> tuple[Int64Array, In
 def connect_rows(indptr: Any, indices: Any, n_right: int) -> Int32Array:
     """Return for each vertex the first one that it is connected with; right ones follow left ones.
 
-    Parameters
-    ----------
-    indptr, indices, n_right
-        CSR of the left side.
-
     Raises
     ------
     CapacityError
         If there are 2^31 vertices or more on both sides together.
-    ValueError
-        If the arrays are no CSR matrix.
 
     Notes
     -----

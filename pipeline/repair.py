@@ -25,9 +25,15 @@ from bicliq.pipeline.store.counts import keys_of
 from bicliq.pipeline.store.folder import is_at_work
 from bicliq.pipeline.store.inventory import FOLDERS, LOCK, Inventory, forgotten, take_inventory
 from bicliq.pipeline.store.layout import STORE_FILE, RunFolder, Store
-from bicliq.pipeline.store.log import take_number
-from bicliq.pipeline.store.publications import PLACE as PUBLICATIONS
-from bicliq.pipeline.store.publications import complete_publications, last_number, next_to_number, number_name
+from bicliq.pipeline.store.log import (
+    PLACE,
+    last_number,
+    moments,
+    next_to_number,
+    number_name,
+    take_number,
+    tell_source,
+)
 from bicliq.pipeline.store.record import owner_of
 from bicliq.pipeline.store.records import (
     FORMAT,
@@ -37,6 +43,7 @@ from bicliq.pipeline.store.records import (
     Counts,
     Failure,
     Manifest,
+    Numbered,
     PartitionCounts,
     PlanRecord,
     RunRecord,
@@ -94,29 +101,22 @@ def repair(store: Store, settings: Settings, run: str | None = None, roots: int 
     for place in places:
         if place.startswith("cliques/"):
             said += _mended_clique(store, place, found)
-    return said + (_mended_publications(store, found) if run is None else [])
+    lost = (path for path in sorted(found.problems) if path.startswith("sources/"))
+    said += [f"{path}: cannot be mended, it said which files were taken; begin another store" for path in lost]
+    return said + (_mended_log(store, found) if run is None else [])
 
 
-def _mended_publications(store: Store, found: Inventory) -> list[str]:
-    """Write down again what is damaged or missing of the order in which runs were published."""
-    there = [path for path in {**found.records, **found.problems} if path.startswith(f"{PUBLICATIONS}/")]
-    if not there:
-        return []
-    bad = [path for path in there if path in found.problems]
+def _mended_log(store: Store, found: Inventory) -> list[str]:
+    """Fill the gaps in the numbered log, write what is damaged again, and the number at its end."""
+    bad = [path for path in found.problems if path.startswith(f"{PLACE}/")]
     store.root.remove(*bad)
-    written = complete_publications(store) + _numbered_again(store, found)
-    return [f"{PUBLICATIONS}: {written} written down again"] if bad or written else []
-
-
-def _numbered_again(store: Store, found: Inventory) -> int:
-    """Fill the gaps in the numbered log, and give the run at its end its number."""
-    last = last_number(store)
-    gaps = [n for n in range(1, last) if not store.root.has(number_name(n))]
-    filled = sum(take_number(store, number, None) for number in gaps)
-    missing = next_to_number(found.records)
-    if missing is None:
-        return filled
-    return filled + take_number(store, last + 1, missing[1])
+    for created, run, asks in sorted(moments(found.records)) if bad else []:
+        tell_source(store.run(run), created, asks)
+    last, missing = last_number(store), next_to_number(found.records)
+    entries = {n: Numbered() for n in range(1, last) if not store.root.has(number_name(n))}
+    entries |= {} if missing is None else {last + 1: missing[1]}
+    written = sum(take_number(store, number, entry) for number, entry in entries.items())
+    return [f"{PLACE}: {len(bad)} damaged, {written} written again"] if bad or written else []
 
 
 def _cleaned(store: Store, found: Inventory) -> list[str]:

@@ -1,18 +1,25 @@
-"""The whole way: an edge table in, a published and resumable run out; each stage is one call."""
+"""The whole way: an edge table in, a published and resumable run out. Read this file first.
+
+`STAGES` is the list that `bicliq run`, the Python functions with a store, the Prefect flows and
+their deployments work through. A stage is a function of a `Job`: what it makes lies in the store
+under a name that is given by what it is made of, so a stage that is called again finds it there.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import Any, TypeAlias
 
-from bicliq.pipeline.errors import InputError, PartitionsFailed
+from bicliq.pipeline.errors import BicliqError, InputError, PartitionsFailed
 from bicliq.pipeline.events import tell
 from bicliq.pipeline.formats import Edges, name_of
 from bicliq.pipeline.lineage import lineage_told
 from bicliq.pipeline.notify import failures_notified, notify_finished
-from bicliq.pipeline.placement.where import Placement, check_backends
+from bicliq.pipeline.placement.where import check_backends
 from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.checks import check_input
 from bicliq.pipeline.stages.forecast import forecast
@@ -21,10 +28,10 @@ from bicliq.pipeline.stages.plan import OF_THE_CALL, plan, plan_run
 from bicliq.pipeline.stages.planned import place_partitions
 from bicliq.pipeline.stages.profile import profile
 from bicliq.pipeline.stages.publish import publish, publish_in_part
-from bicliq.pipeline.stages.search_run import SearchProgress, search_run
+from bicliq.pipeline.stages.search_run import SearchProgress, SearchRecord, search_run
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.publications import numbered_latest
+from bicliq.pipeline.store.log import numbered_latest
 from bicliq.pipeline.store.records import Manifest, PlanRecord
 
 
@@ -117,6 +124,8 @@ class Observer:
         Called with the name of the run as soon as it is planned and checked, before its search.
     told
         Called at the end with what a notification says; None: the end is not worth one.
+    knows
+        Asked of a run that was there whole: whether its end was told. If so nobody is told again.
     """
 
     stage: Callable[[str], None] = lambda name: None
@@ -126,9 +135,164 @@ class Observer:
     expected: Callable[[dict[str, Any]], None] = lambda record: None
     planned: Callable[[str], None] = lambda run: None
     told: Callable[[dict[str, Any] | None], None] = lambda content: None
+    knows: Callable[[str], bool] = lambda run: True
 
 
-def run(source: Edges, settings: Settings, observer: Observer | None = None) -> RunSummary:
+@dataclass
+class Job:
+    """What the stages of one call hand on: names and small records, never a table or a graph.
+
+    Parameters
+    ----------
+    settings, observer, store
+        What and how, whom to tell, where to.
+    source
+        The edge table; None where its graph is in the store.
+    graph, read
+        Name of the graph, and what its ingest read.
+    planned, expected, searched, manifest
+        What the stages of these names found.
+    stood
+        When the run was published before, where it was the latest and whole.
+    seconds
+        Duration of each stage.
+    """
+
+    settings: Settings
+    observer: Observer
+    store: Store
+    source: Edges | None = None
+    graph: str = ""
+    read: dict[str, Any] | None = None
+    planned: PlanRecord | None = None
+    expected: dict[str, Any] | None = None
+    searched: SearchRecord | None = None
+    manifest: Manifest | None = None
+    stood: str | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def run(self) -> str:
+        """Name of the run, once it is planned."""
+        assert self.planned is not None
+        return self.planned.run
+
+
+def ingest_table(job: Job) -> None:
+    """Edge table to canonical graph."""
+    asked, limit = job.settings, job.settings.search.memory_limit
+    assert job.source is not None
+    found = ingest(job.source, job.store, asked.ingest, job.observer.rows, asked.data_backend, limit)
+    job.graph, job.read = found.graph, found.summary
+
+
+def profile_graph(job: Job) -> None:
+    """Degrees, two-step work, components: what the plan reads."""
+    profile(job.store, job.graph, job.settings.data_backend, job.settings.search.memory_limit)
+
+
+def plan_graph(job: Job) -> None:
+    """Side, order, partitions."""
+    asked, limit = job.settings, job.settings.search.memory_limit
+    where = asked.data_backend, asked.cluster
+    job.planned = plan(
+        job.store, job.graph, asked.search, asked.plan, *where, publish=asked.publish, memory_limit=limit
+    )
+
+
+def check(job: Job) -> None:
+    """Refuse an input that fails its checks, and a run that does not fit its disk or its limits."""
+    assert job.planned is not None
+    if job.read is not None:
+        check_input(job.store, job.run, job.read, job.settings.checks)
+    job.observer.planned(job.run)
+    job.expected = forecast(job.store, job.planned, job.settings)
+    if job.expected is not None:
+        job.observer.expected(job.expected)
+
+
+def search(job: Job) -> None:
+    """Search what is not committed; partitions that fail keep no other from being searched."""
+    assert job.planned is not None
+    folder, placement = job.store.run(job.run), place_partitions(job.planned, job.settings)
+    before = folder.manifest()
+    if before is not None and before.complete and numbered_latest(job.store) == job.run:
+        job.stood = before.created
+    with folder.claim_run(job.settings.second_run), placement.opened() as client:
+        if client is not None:
+            job.observer.dashboard(client.dashboard_link)
+        options = call_options(job.settings.search)
+        job.searched = search_run(job.store, job.run, client, job.observer.search, placement=placement, **options)
+
+
+def publish_run(job: Job) -> None:
+    """Write the manifest: the run is now whole, or says which limit ended it."""
+    assert job.searched is not None
+    job.manifest = publish(job.store, job.run, limited_by=job.searched.limited_by)
+
+
+def verify_run(job: Job) -> None:
+    """Read all that was written again, and fail at any problem."""
+    from bicliq.pipeline.stages.verify import verify  # for those who ask
+
+    found = verify(job.store, job.run)
+    if not found.ok:
+        number = len(found.problems)
+        raise BicliqError(f"run {job.run}: {number} problem{'s' * (number > 1)}: {'; '.join(found.problems[:5])}")
+    tell("run verified", run=job.run, files=found.partitions)
+
+
+Stages: TypeAlias = "dict[str, Callable[[Any], None]]"
+
+STAGES: Stages = {
+    "ingest": ingest_table,
+    "profile": profile_graph,
+    "plan": plan_graph,
+    "check": check,
+    "search": search,
+    "publish": publish_run,
+    "verify": verify_run,  # where it is asked for
+}
+
+Call: TypeAlias = "Callable[[str, Callable[[], None]], None]"
+"""How a stage is called, given its name and itself: as it is, or as a task of Prefect."""
+
+
+def as_it_is(name: str, stage: Callable[[], None]) -> None:
+    """Call a stage in the caller's thread, once."""
+    stage()
+
+
+@contextmanager
+def timed(name: str, observer: Observer, seconds: dict[str, float]) -> Iterator[None]:
+    """Tell of a stage as it starts, and note its duration."""
+    observer.stage(name)
+    started = time.perf_counter()
+    yield
+    seconds[name] = round(time.perf_counter() - started, 6)
+
+
+def work_through(job: Job, stages: Stages, call: Call = as_it_is) -> None:
+    """Call stages in turn."""
+    for name, stage in stages.items():
+        with timed(name, job.observer, job.seconds):
+            call(name, partial(stage, job))
+
+
+def chosen(*names: str) -> Stages:
+    """Return some of the stages."""
+    return {name: STAGES[name] for name in names}
+
+
+def run(
+    source: Edges,
+    settings: Settings,
+    observer: Observer | None = None,
+    *,
+    verify: bool = False,
+    call: Call = as_it_is,
+    lineage: str | None = None,
+) -> RunSummary:
     """Take an edge table all the way to published bicliques.
 
     Parameters
@@ -140,6 +304,12 @@ def run(source: Edges, settings: Settings, observer: Observer | None = None) -> 
         resumed.
     observer
         Whom to tell how far the work is.
+    verify
+        Whether to read all results again and check them.
+    call
+        How each stage is called.
+    lineage
+        A UUID by which OpenLineage knows this call; None: a new one.
 
     Returns
     -------
@@ -153,34 +323,34 @@ def run(source: Edges, settings: Settings, observer: Observer | None = None) -> 
         Where `max_bicliques` was reached and the settings ask for an error.
     """
     name = name_of(source)
-    with failures_notified(settings, name), lineage_told(settings, name) as told:
-        found = _run(source, settings, observer or Observer())
+    with failures_notified(settings, name), lineage_told(settings, name, lineage) as told:
+        check_machines(settings)
+        job = Job(settings, observer or Observer(), Store.open(settings.store), source=source)
+        work_through(job, chosen("ingest", "profile", "plan", "check"), call)
+        found = finish(job, verify=verify, call=call)
         told.finished(found.record())
     return found
 
 
-def _run(source: Edges, settings: Settings, observer: Observer) -> RunSummary:
-    check_backends(
-        settings.data_backend,
-        settings.search.backend,
-        settings.search.threads,
-        cluster=settings.cluster,
-    )
-    clock = StageClock(observer)
-    store = Store.open(settings.store)
-    with clock("ingest"):
-        graph = ingest(
-            source, store, settings.ingest, observer.rows, settings.data_backend, settings.search.memory_limit
-        )
-    with clock("profile"):
-        profile(store, graph.graph, settings.data_backend, settings.search.memory_limit)
-    with clock("plan"):
-        asked = settings.search, settings.plan, settings.data_backend, settings.cluster
-        limit = settings.search.memory_limit
-        planned = plan(store, graph.graph, *asked, publish=settings.publish, memory_limit=limit)
-        check_input(store, planned.run, graph.summary, settings.checks)
-        observer.planned(planned.run)
-    return finish(store, planned, settings, observer, clock.seconds, graph.summary)
+def run_graph(
+    graph: str,
+    settings: Settings,
+    observer: Observer | None = None,
+    *,
+    verify: bool = False,
+    call: Call = as_it_is,
+    lineage: str | None = None,
+) -> RunSummary:
+    """Take a graph that is in the store already (its name, or how that begins) as `run` does."""
+    store = Store.open(settings.store, create=False)
+    name = store.find_graph(graph)
+    with failures_notified(settings, name), lineage_told(settings, store.graph(name).uri, lineage) as told:
+        check_machines(settings)
+        job = Job(settings, observer or Observer(), store, graph=name)
+        work_through(job, chosen("profile", "plan", "check"), call)
+        found = finish(job, verify=verify, call=call)
+        told.finished(found.record())
+    return found
 
 
 def resume(run_id: str, settings: Settings, observer: Observer | None = None) -> RunSummary:
@@ -191,19 +361,16 @@ def resume(run_id: str, settings: Settings, observer: Observer | None = None) ->
     """
     source = f"{settings.store.rstrip('/')}/runs/{run_id}"
     with failures_notified(settings, f"run {run_id}"), lineage_told(settings, source) as told:
-        found = _resume(run_id, settings, observer or Observer())
+        check_machines(settings)
+        job = Job(settings, observer or Observer(), Store.open(settings.store, create=False))
+        job.planned = _planned(job.store, run_id, settings)
+        work_through(job, chosen("check"))
+        found = finish(job)
         told.finished(found.record())
     return found
 
 
-def _resume(run_id: str, settings: Settings, observer: Observer) -> RunSummary:
-    check_backends(
-        settings.data_backend,
-        settings.search.backend,
-        settings.search.threads,
-        cluster=settings.cluster,
-    )
-    store = Store.open(settings.store, create=False)
+def _planned(store: Store, run_id: str, settings: Settings) -> PlanRecord:
     folder = store.run(run_id)
     if not folder.exists():
         raise InputError(f"{folder.uri}: there is no such run; the store has: {', '.join(store.runs()) or 'none'}")
@@ -214,64 +381,47 @@ def _resume(run_id: str, settings: Settings, observer: Observer) -> RunSummary:
         )
     if asked.asks != "bicliques":
         raise InputError(f"{folder.uri}: this run is a count; it goes on when `bicliq count` asks the same again")
-    planned = plan_run(store, run_id, settings.data_backend, settings.cluster, settings.search.memory_limit)
-    return finish(store, planned, settings, observer, {}, None)
+    return plan_run(store, run_id, settings.data_backend, settings.cluster, settings.search.memory_limit)
 
 
-def finish(
-    store: Store,
-    planned: PlanRecord,
-    settings: Settings,
-    observer: Observer,
-    seconds: dict[str, float],
-    read: dict[str, Any] | None,
-) -> RunSummary:
-    """Search what is not committed of a planned run, and publish it.
+def check_machines(settings: Settings) -> None:
+    """Refuse backends that this machine, or the cluster, has not."""
+    search = settings.search
+    check_backends(settings.data_backend, search.backend, search.threads, cluster=settings.cluster)
+
+
+def finish(job: Job, *, verify: bool = False, call: Call = as_it_is) -> RunSummary:
+    """Search what is not committed of a planned and checked run, and publish it.
 
     Where partitions fail, what was found is published as not complete, and the error is raised. Of
     a run that was there whole, and the latest one, nobody is told again.
     """
-    clock = StageClock(observer, seconds)
-    if (expected := forecast(store, planned, settings)) is not None:
-        observer.expected(expected)
-    placement, asked = place_partitions(planned, settings), call_options(settings.search)
-    before = store.run(planned.run).manifest()
-    stood = before is not None and before.complete and numbered_latest(store) == planned.run
-    claim = store.run(planned.run).claim_run(settings.second_run)
     try:
-        with clock("search"), claim, placement.opened() as client:
-            if client is not None:
-                observer.dashboard(client.dashboard_link)
-            searched = search_run(store, planned.run, client, observer.search, placement=placement, **asked)
+        work_through(job, chosen("search"), call)
     except PartitionsFailed as failed:
-        publish_in_part(store, planned.run, failed.limited_by)
+        publish_in_part(job.store, job.run, failed.limited_by)
         raise
-    with clock("publish"):
-        manifest = publish(store, planned.run, limited_by=searched.limited_by)
-    found = summary(store, manifest, searched.searched, placement, clock.seconds, read, searched.busy, expected)
-    if stood and not searched.searched:
-        tell("nothing changed", run=planned.run, published=before and before.created)
+    work_through(job, chosen("publish", *(["verify"] if verify else [])), call)
+    assert job.searched is not None
+    found = summary(job)
+    if job.stood is not None and not job.searched.searched and job.observer.knows(job.run):
+        tell("nothing changed", run=job.run, published=job.stood)
     else:
-        observer.told(notify_finished(settings, found.record()))
+        job.observer.told(notify_finished(job.settings, found.record()))
     return found
 
 
-def summary(
-    store: Store,
-    manifest: Manifest,
-    searched: int,
-    placement: Placement,
-    seconds: dict[str, float],
-    read: dict[str, Any] | None,
-    busy: dict[str, float] | None = None,
-    expected: dict[str, Any] | None = None,
-) -> RunSummary:
-    """Put the records of the stages together."""
+def summary(job: Job) -> RunSummary:
+    """Put together what the stages found."""
+    manifest, searched = job.manifest, job.searched
+    assert manifest is not None
+    assert searched is not None
+    assert job.planned is not None
     return RunSummary(
         run=manifest.run,
         graph=manifest.graph,
-        store=store.uri,
-        output=f"{store.run(manifest.run).uri}/bicliques",
+        store=job.store.uri,
+        output=f"{job.store.run(manifest.run).uri}/bicliques",
         bicliques=manifest.bicliques,
         digest=manifest.digest,
         complete=manifest.complete,
@@ -280,42 +430,20 @@ def summary(
         n_right=manifest.n_right,
         n_edges=manifest.n_edges,
         partitions=manifest.partitions,
-        searched=searched,
+        searched=searched.searched,
         bytes=manifest.bytes,
         backend=manifest.backend,
         threads=manifest.threads,
-        placement=placement.record(),
-        seconds={**seconds, "total": round(sum(seconds.values()), 6)},
-        ingest=read,
+        placement=place_partitions(job.planned, job.settings).record(),
+        seconds={**job.seconds, "total": round(sum(job.seconds.values()), 6)},
+        ingest=job.read,
         largest=manifest.largest,
-        busy=busy or {},
+        busy=searched.busy,
         checks=manifest.checks,
-        expected=expected,
+        expected=job.expected,
     )
 
 
 def call_options(search: SearchSettings) -> dict[str, Any]:
     """Arguments of `search_run` that are those of a call, not of the run."""
     return {name: getattr(search, name) for name in OF_THE_CALL}
-
-
-class StageClock:
-    """Times the stages (wall seconds, in `seconds`), and names each to the observer."""
-
-    def __init__(self, observer: Observer | None = None, seconds: dict[str, float] | None = None) -> None:
-        self.seconds = dict(seconds or {})
-        self._observer = observer or Observer()
-        self._name = ""
-        self._started = 0.0
-
-    def __call__(self, name: str) -> StageClock:
-        """Name the stage that is entered next."""
-        self._name = name
-        return self
-
-    def __enter__(self) -> None:
-        self._observer.stage(self._name)
-        self._started = time.perf_counter()
-
-    def __exit__(self, *exception: object) -> None:
-        self.seconds[self._name] = round(time.perf_counter() - self._started, 6)

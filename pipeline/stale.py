@@ -10,7 +10,7 @@ from bicliq.pipeline.events import tell
 from bicliq.pipeline.notify import notify_failed
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.store.layout import STORE_FILE, Store
-from bicliq.pipeline.store.publications import publications, published_at
+from bicliq.pipeline.store.log import last_moment
 
 LOOKS_APART = 60.0
 """Seconds between two looks into a store, at least."""
@@ -95,8 +95,5 @@ def age_in_words(settings: Settings) -> str | None:
 
 def last_published(store: Store) -> datetime | None:
     """Return when a run or its counts were last published in a store (UTC); None: never."""
-    for one in publications(store) or ():
-        folder = store.run(one.run)
-        if folder.exists() and published_at(folder, one.asks) == one.created:
-            return datetime.fromisoformat(one.created).astimezone(UTC)
-    return None
+    moment = last_moment(store)
+    return None if moment is None else datetime.fromisoformat(moment).astimezone(UTC)

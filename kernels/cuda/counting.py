@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from bicliq.kernels.contracts import Progress, ProgressCallback
+from bicliq.kernels.contracts import CountRequest, Progress, ProgressCallback
 from bicliq.kernels.cuda.adjacency import CountGraph, count_graph, owners
 from bicliq.kernels.cuda.batches import FAILURE, Failure, RootBatches
 from bicliq.kernels.cuda.device import (
@@ -114,15 +114,10 @@ class CudaCount:
 
     Parameters
     ----------
-    indptr, indices, n_right
-        CSR of the left side.
-    p, q
-        Left and right size, both 2 or more.
+    request
+        The graph and the sizes, both 2 or more; roots in the order of their numbers.
     left
         Whether the roots are left vertices.
-    roots
-        Vertices of that side to count below, in the order of its numbers; None: all, by ascending
-        degree.
     by_pivots
         Search by pivots, not by levels.
     per_vertex
@@ -132,24 +127,14 @@ class CudaCount:
     """
 
     def __init__(
-        self,
-        indptr: Any,
-        indices: Any,
-        n_right: int,
-        p: int,
-        q: int,
-        left: bool,
-        roots: Any,
-        by_pivots: bool = False,
-        per_vertex: bool = False,
-        patience: float | None = None,
+        self, request: CountRequest, left: bool, by_pivots: bool, per_vertex: bool, patience: float | None
     ) -> None:
-        self._graph = (indptr, indices, n_right)
+        self._graph = request.graph.csr
         self._by_pivots, self._per_vertex, self._patience = by_pivots, per_vertex, patience
         self.of_roots: list[Any] = []
         self.of_rows: list[Any] = []
-        self._left, self._roots = left, roots
-        self._p, self._q = (p, q) if left else (q, p)
+        self._left, self._roots = left, request.roots
+        self._p, self._q = (request.p, request.q) if left else (request.q, request.p)
         self.count = 0
         self.too_large = False
         self.work = 0

@@ -313,7 +313,7 @@ class CudaSearch:
         self, cp: Any, fields: dict[str, int], memory: SearchMemory, batch: SearchBatch, watch: Watch | None
     ) -> dict[str, int]:
         """Run the kernels over a batch of roots; returns the counters."""
-        run = CudaRun(cp, fields, memory, batch, "search_members" if self._needs_members() else "search_count")
+        run = CudaRun(cp, fields, memory, batch, self._kernel())
         events = [cp.cuda.Event() for _ in range(3)]
         events[0].record()
         run.build()
@@ -327,12 +327,14 @@ class CudaSearch:
             memory.clear_scratch()
         return counters
 
-    def _needs_members(self) -> bool:
+    def _kernel(self) -> str:
+        """The search, one of `SEARCHES`."""
         request = self._request
         min_rows, min_columns = request.min_left, request.min_right
         if request.side == "left":
             min_rows, min_columns = min_columns, min_rows
-        return self._mode != "count" or min_columns > 1 or request.min_edges > max(min_rows, 1)
+        knows_both = self._mode != "count" or min_columns > 1 or request.min_edges > max(min_rows, 1)
+        return "search_members" if knows_both else "search_count"
 
 
 def summed(before: dict[str, int], counters: dict[str, int]) -> dict[str, int]:

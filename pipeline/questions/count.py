@@ -9,10 +9,8 @@ up (`count_tables`).
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from bicliq import kernels
 from bicliq.pipeline.errors import InputError
@@ -22,7 +20,7 @@ from bicliq.pipeline.questions.count_asked import NOT_WORTH, CountAsked, CountRe
 from bicliq.pipeline.questions.count_partitions import count_partitions, of_a_count, plan_count
 from bicliq.pipeline.questions.count_tables import publish_counts
 from bicliq.pipeline.questions.null import Null, compare_counts
-from bicliq.pipeline.run import Observer
+from bicliq.pipeline.run import Call, Job, Observer, Stages, as_it_is, work_through
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.checks import check_input
 from bicliq.pipeline.stages.in_memory import bipartite_of
@@ -93,7 +91,58 @@ def count_table(source: Edges, asked: CountAsked, settings: Settings, null: Null
     )
 
 
-def count_run(source: Edges, asked: CountAsked, settings: Settings, observer: Observer | None = None) -> CountRecord:
+@dataclass(kw_only=True)
+class CountJob(Job):
+    """What the stages of a count hand on, besides.
+
+    Parameters
+    ----------
+    asked
+        The question.
+    name, method
+        Name of the run, and the search of its partitions.
+    counted
+        Partitions that this call counted.
+    record
+        The answer.
+    """
+
+    asked: CountAsked
+    name: str = ""
+    method: str = ""
+    counted: int = 0
+    record: CountRecord | None = None
+
+
+def _ingest(job: CountJob) -> None:
+    asked, limit = job.settings, job.settings.search.memory_limit
+    assert job.source is not None
+    read = ingest(job.source, job.store, asked.ingest, job.observer.rows, asked.data_backend, limit, of_a_count)
+    job.graph, job.read = read.graph, read.summary
+
+
+def _plan(job: CountJob) -> None:
+    job.name, job.method = plan_count(job.store, job.graph, job.asked, job.settings)
+    assert job.read is not None
+    check_input(job.store, job.name, job.read, job.settings.checks)
+    job.observer.planned(job.name)
+
+
+def _count(job: CountJob) -> None:
+    told = job.observer.search, job.observer.dashboard
+    job.counted = count_partitions(job.store, job.name, job.asked, job.method, job.settings, *told)
+
+
+def _publish(job: CountJob) -> None:
+    job.record = publish_counts(job.store, job.name, job.asked, job.method, job.counted)
+
+
+COUNT_STAGES: Stages = {"ingest": _ingest, "plan": _plan, "count": _count, "publish": _publish}
+
+
+def count_run(
+    source: Edges, asked: CountAsked, settings: Settings, observer: Observer | None = None, call: Call = as_it_is
+) -> CountRecord:
     """Take an edge table all the way to counts in the store, partition by partition.
 
     Parameters
@@ -107,6 +156,8 @@ def count_run(source: Edges, asked: CountAsked, settings: Settings, observer: Ob
         then resumed.
     observer
         Whom to tell how far the work is.
+    call
+        How each stage is called.
 
     Returns
     -------
@@ -119,24 +170,10 @@ def count_run(source: Edges, asked: CountAsked, settings: Settings, observer: Ob
     BicliqError
         Where partitions failed, after all others were counted.
     """
-    observer = observer or Observer()
     check_count_backends(settings)
-    store = Store.open(settings.store)
-    observer.stage("ingest")
-    started = time.perf_counter()
-    limit = settings.search.memory_limit
-    read = ingest(source, store, settings.ingest, observer.rows, settings.data_backend, limit, of_a_count)
-    ingested = time.perf_counter()
-    observer.stage("plan")
-    run, method = plan_count(store, read.graph, asked, settings)
-    check_input(store, run, read.summary, settings.checks)
-    planned = time.perf_counter()
-    observer.stage("count")
-    counted = count_partitions(store, run, asked, method, settings, observer.search, observer.dashboard)
-    searched = time.perf_counter()
-    observer.stage("publish")
-    record = publish_counts(store, run, asked, method, counted)
-    times = (started, ingested, planned, searched, time.perf_counter())
-    seconds = dict(zip(("ingest", "plan", "count", "publish"), np.diff(times).round(6).tolist(), strict=True))
-    seconds["total"] = round(times[-1] - started, 6)
-    return replace(record, seconds=seconds, account=account(read.summary))
+    job = CountJob(settings, observer or Observer(), Store.open(settings.store), source=source, asked=asked)
+    work_through(job, COUNT_STAGES, call)
+    assert job.record is not None
+    assert job.read is not None
+    seconds = {**job.seconds, "total": round(sum(job.seconds.values()), 6)}
+    return replace(job.record, seconds=seconds, account=account(job.read))

@@ -28,8 +28,8 @@ from bicliq.pipeline.store.counts import (
 )
 from bicliq.pipeline.store.labels import read_labels
 from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.log import number_counts
 from bicliq.pipeline.store.manifest import ran_on
-from bicliq.pipeline.store.publications import announce
 from bicliq.pipeline.store.records import Checks, Counts, PartitionCounts
 
 SCHEMA = pa.schema([("p", pa.int64()), ("q", pa.int64()), ("count", pa.string())])
@@ -124,8 +124,8 @@ def publish_all_counts(folder: RunFolder, again: str | None = None) -> None:
             created = dt.datetime.now(dt.UTC).isoformat()
             checked = folder.has(Checks.at)
             record = Counts(stored=tuple(files), keys={**done, **new}, checked=checked, created=created)
-            announce(folder, created, "counts")
             folder.write(record.at, record)
+            number_counts(folder, created)
             folder.sweep()
             folder.graph.sweep()
             again = None

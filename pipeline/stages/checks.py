@@ -19,7 +19,7 @@ from bicliq.pipeline.events import tell, warn
 from bicliq.pipeline.settings import CheckSettings
 from bicliq.pipeline.store.labels import read_labels
 from bicliq.pipeline.store.layout import RunFolder, Store
-from bicliq.pipeline.store.publications import publications_to_add_to, published_at, source_hash
+from bicliq.pipeline.store.log import last_of_source
 from bicliq.pipeline.store.records import Checks, Profile
 
 CheckState = Literal["pass", "warn", "fail"]
@@ -86,7 +86,7 @@ def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSet
     """
     folder, planned = store.run(run), store.run(run).planned
     source = summary["source"]["uri"]
-    last = _last_run(store, source)
+    last = _last_run(store, run, source)
     profile = store.graph(planned.graph).read(Profile)
     rows = int(summary["rows_read"])
     dropped = sum(int(n) for name, n in summary.items() if name.startswith("dropped_"))
@@ -151,16 +151,13 @@ def _judged(name: str, value: float | None, asked: CheckSettings) -> Check:
     return Check(name, state, value, **limits)
 
 
-def _last_run(store: Store, source: str) -> Checks | None:
+def _last_run(store: Store, run: str, source: str) -> Checks | None:
     """The checks.json of the last published run of a source."""
-    for one in publications_to_add_to(store, source_hash(source)):
-        folder = store.run(one.run)
-        try:
-            if published_at(folder, one.asks) == one.created:
-                return folder.read(Checks)
-        except DamageError as error:  # `verify` tells of it; it is no reason not to search
-            warn("run is left out of the checks", run=one.run, reason=error)
-    return None
+    try:
+        return last_of_source(store, source)
+    except DamageError as error:  # `verify` tells of it; it is no reason not to search
+        warn("input is compared with no earlier run", run=run, reason=error)
+        return None
 
 
 def _share_of_new_labels(store: Store, graph: str, last: str) -> float:

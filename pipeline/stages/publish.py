@@ -15,7 +15,6 @@ from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.log import Overtaken, make_next
 from bicliq.pipeline.store.manifest import moment_after, ran_on
-from bicliq.pipeline.store.publications import announce
 from bicliq.pipeline.store.records import Commit, Held, Manifest, PlanRecord, RunRecord
 from bicliq.pipeline.store.sizes import Sizes
 
@@ -102,10 +101,9 @@ def publish(
         machine=machine_facts(),
     )
     _refuse_others(folder, asked, commits)
-    announce(folder, manifest.created)
     folder.write(manifest.at, manifest)
     if created is None:
-        _make_latest(folder, asked)
+        _make_latest(folder, asked, manifest.created)
     found: dict[str, Any] = {"bicliques": bicliques, "digest": manifest.digest, "complete": manifest.complete}
     folder.remove_attempts(commits.values())
     folder.sweep()
@@ -146,14 +144,14 @@ def _refuse_others(folder: RunFolder, asked: RunRecord, commits: dict[int, Commi
     )
 
 
-def _make_latest(folder: RunFolder, asked: RunRecord) -> None:
+def _make_latest(folder: RunFolder, asked: RunRecord, created: str) -> None:
     """Make a run the latest one; a version only where nothing came between."""
     stands_on = [f"graphs/{asked.graph}"]
     if asked.compacts is not None:
         with contextlib.suppress(Overtaken):  # it holds what is no longer the latest
-            make_next(folder, asked.compacts, stands_on)
+            make_next(folder, created, asked.compacts, stands_on)
     else:
-        make_next(folder, None if asked.beside else asked.parent, stands_on)
+        make_next(folder, created, None if asked.beside else asked.parent, stands_on)
 
 
 def _created(folder: RunFolder, asked: RunRecord) -> str:

@@ -26,10 +26,6 @@ from bicliq.pipeline.store.bicliques import MASK
 from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.records import Commit
 
-BATCHES = 4
-"""Batches of partitions that an orchestrator sees as tasks: enough to retry and to watch, few
-enough to keep workers busy."""
-
 TELL_SECONDS = 0.5
 """Time between two messages of a worker about one partition."""
 
@@ -140,7 +136,7 @@ def search_run(
     placement
         Where and on how many threads; None: as the run's own settings say.
     only
-        Search these partitions only, as one of the batches of `batches_of`; the progress is theirs.
+        Search these partitions only; the progress is theirs.
     max_bicliques, max_bytes, time_limit, memory_limit
         Stop this call when the run holds so many bicliques, or its data files so many bytes; after
         so many seconds; or when a process that searches holds so many bytes of memory. A later call
@@ -252,14 +248,6 @@ def search_run(
             f" the store: raise {state.limited_by}, or ask for larger bicliques (min_left, min_right, min_edges)"
         )
     return record
-
-
-def batches_of(store: Store, run: str) -> list[list[int]]:
-    """Cut the partitions of a planned run in at most `BATCHES` batches of about equal cost."""
-    plan = read_plan(store.run(run))
-    cost = np.bincount(plan.partition, weights=plan.cost)
-    costliest_first = np.argsort(-cost, kind="stable").tolist()
-    return [batch for batch in (costliest_first[i::BATCHES] for i in range(BATCHES)) if batch]
 
 
 def _own_placement(folder: RunFolder, client: Any | None) -> Placement:

@@ -31,7 +31,7 @@ from bicliq.pipeline.store.counts import COUNTS_FILE, sizes_of_key, sums_of
 from bicliq.pipeline.store.inventory import FOLDERS, Inventory, take_inventory
 from bicliq.pipeline.store.labels import read_hashes
 from bicliq.pipeline.store.layout import RunFolder, Store
-from bicliq.pipeline.store.publications import unwritten
+from bicliq.pipeline.store.log import unnumbered
 from bicliq.pipeline.store.records import (
     Checks,
     CliqueRecord,
@@ -41,6 +41,7 @@ from bicliq.pipeline.store.records import (
     PartitionCounts,
     PlanRecord,
     RunRecord,
+    Sources,
     StoredGraph,
     Subgraph,
 )
@@ -192,7 +193,7 @@ def verify_store(
     runs = [one for one in examine(store, found, sample, seed, roots) if run in (None, one.run)]
     problems = [*found.sentences(), *(problem for run in runs for problem in run.problems)]
     if run is None:
-        problems += unwritten(found.records, {*found.records, *found.problems})
+        problems += unnumbered(found.records, {*found.records, *found.problems}) + _missing_sources(found)
     there = _places(found)
     for kind, name in there:
         if kind == "graphs" and not found.has_record(f"graphs/{name}/graph.json"):
@@ -529,6 +530,15 @@ class _RunCheck:
     def _is_there(self, name: str) -> bool:
         """Whether a record is there, sound or not."""
         return self._found.has_record(f"{self._folder.place}/{name}")
+
+
+def _missing_sources(found: Inventory) -> list[str]:
+    """Say which records of files that were taken are missing."""
+    named = {path: record.taken_before for path, record in found.records.items() if isinstance(record, RunRecord)}
+    named |= {path: record.before for path, record in found.records.items() if isinstance(record, Sources)}
+    names = {path: Sources.name(before) for path, before in named.items() if before is not None}
+    missing = {name: path for path, name in names.items() if not found.has_record(name)}
+    return [f"{name}: it is missing, and {path} names it" for name, path in missing.items()]
 
 
 def _clique_problems(store: Store, place: str, found: Inventory) -> list[str]:

@@ -25,7 +25,7 @@ from bicliq.pipeline.store.records import (
     Subgraph,
 )
 
-FOLDERS = ("graphs", "runs", "cliques", "publications", "claims", "quarantine")
+FOLDERS = ("graphs", "runs", "cliques", "publications", "sources", "claims", "quarantine")
 """Folders of a store in which there is nothing but what is listed in `pipeline.store.layout`."""
 
 LOCK = re.compile(r"(.*/)?claims/[\w-]+\.lock")

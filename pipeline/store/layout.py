@@ -29,7 +29,8 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
         pruned.json                      of a run or graph that is being removed (`pipeline.versions.prune`)
         claims/update.lock               locked by the process that makes it (local disks)
     <store>/cliques/<name>/              a maximum clique (`pipeline.questions.clique`)
-    <store>/publications/…               in which order runs were published (`pipeline.store.publications`)
+    <store>/publications/…               which run is the latest (`pipeline.store.log`)
+    <store>/sources/<name>.json          files that versions took (`pipeline.versions.sources`)
     <store>/reports/<name>.html          a page for people (`pipeline.report`), made again at any time
 
 Every JSON file is a sealed record (`pipeline.store.records`), and every other file but locks is

@@ -4,31 +4,110 @@ Whoever publishes a run, joins edges, rolls back or prunes takes the next number
 there (`publications/number-00000012.json` names the run). Of two at once one gets the number; the
 other looks again, and is refused where what it stands on is no longer the latest, or goes. So no
 version can leave another's edges out without a word, on a disk or on an object store that creates
-an object only if it is absent.
+an object only if it is absent. A record a source says which run of that table was the last one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator, Mapping
+
+import xxhash
 
 from bicliq.pipeline.errors import DamageError, InputError
+from bicliq.pipeline.store.folder import TEMPORARY, Folder, storage_errors
 from bicliq.pipeline.store.layout import STORE_FILE, RunFolder, Store
-from bicliq.pipeline.store.publications import last_number, number_name, numbered_latest
-from bicliq.pipeline.store.records import Numbered, Pruned, RunRecord, StoredGraph
-from bicliq.pipeline.store.states import latest_published
+from bicliq.pipeline.store.record import Record
+from bicliq.pipeline.store.records import (
+    Asks,
+    Checks,
+    Counts,
+    LastOfSource,
+    Manifest,
+    Numbered,
+    Pruned,
+    RunRecord,
+    StoredGraph,
+)
+
+PLACE = "publications"
+"""Folder of a store."""
 
 
 class Overtaken(InputError):
     """Raised where another version became the latest since the one that was to be changed."""
 
 
-def make_next(folder: RunFolder, follows: str | None = None, stands_on: Iterable[str] = ()) -> None:
+# ---- what it says --------------------------------------------------------------------------------
+
+
+def last_number(store: Store) -> int:
+    """Return the last number that was taken; 0: none was."""
+    return max(_numbers(_names(store)), default=0)
+
+
+def numbered_latest(store: Store) -> str | None:
+    """Return the run of the last number whose run is published; None: there is none.
+
+    Reads one listing, and mostly one entry and one manifest.
+    """
+    entries = (entry.run for entry in _backwards(store) if entry.run is not None)
+    return next((run for run in entries if published_at(store.run(run)) is not None), None)
+
+
+def latest_published(store: Store) -> str | None:
+    """Return the run that was published last, or None where none is; counts are left out.
+
+    Where nothing is numbered, moments decide.
+    """
+    latest = numbered_latest(store)
+    if latest is not None:
+        return latest
+    moments = {run: moment for run in store.runs() if (moment := published_at(store.run(run)))}
+    return max(moments, key=lambda run: (moments[run], store.run(run).record().created, run), default=None)
+
+
+def published_at(folder: RunFolder, asks: Asks = "bicliques") -> str | None:
+    """Return when a run, or its counts, were published by their record; None: they are not."""
+    found = folder.find(Counts) if asks == "counts" else folder.manifest()
+    return None if found is None else found.created
+
+
+def last_moment(store: Store) -> str | None:
+    """Return when a run or its counts were last published, or rolled back to; None: never."""
+    for entry in _backwards(store):
+        if entry.created is not None:
+            now = published_at(store.run(entry.counted), "counts") if entry.counted else None
+            now = now or (published_at(store.run(entry.run)) if entry.run else None)
+            return max(entry.created, now or "")
+    return None
+
+
+def last_moments(store: Store) -> dict[str, str]:
+    """Return when each run was last made the latest."""
+    log = store.root.read_each(Numbered, sorted(name for name in _names(store) if Numbered.pattern.fullmatch(name)))
+    entries = (entry for entry in log.values() if not isinstance(entry, DamageError))
+    return {entry.run: entry.created for entry in entries if entry.run and entry.created and not entry.counted}
+
+
+def last_of_source(store: Store, source: str) -> Checks | None:
+    """Return the checks of the run of a table that was published last."""
+    one = store.root.find(LastOfSource, _name_of_source(source))
+    if one is None or published_at(store.run(one.run), one.asks) != one.created:
+        return None
+    return store.run(one.run).read(Checks)
+
+
+# ---- writing -------------------------------------------------------------------------------------
+
+
+def make_next(folder: RunFolder, created: str, follows: str | None = None, stands_on: Iterable[str] = ()) -> None:
     """Make a run, which is published, the latest: give it the next number.
 
     Parameters
     ----------
-    folder
-        The run.
+    folder, created
+        The run, and when it was published, or rolled back to.
     follows
         The run that must be the latest until then; None: whichever is.
     stands_on
@@ -40,7 +119,7 @@ def make_next(folder: RunFolder, follows: str | None = None, stands_on: Iterable
         Where another one is the latest, or one of the folders is gone or about to go.
     """
     store, needed = folder.store, tuple(stands_on)
-    while numbered_latest(store) != folder.run:
+    while next((entry.run for entry in _backwards(store)), None) != folder.run:
         number, latest = last_number(store), latest_published(store)
         if follows is not None and latest not in (follows, folder.run) and not _holds(store, latest, follows):
             raise Overtaken(
@@ -52,14 +131,34 @@ def make_next(folder: RunFolder, follows: str | None = None, stands_on: Iterable
             base = store.graph(place.split("/")[1]).base() if place.startswith("graphs/") else None
             if base is not None:
                 _refuse_pruned(store, base.place)
-        if take_number(store, number + 1, folder.run):
-            return
+        if take_number(store, number + 1, Numbered(run=folder.run, created=created)):
+            break
+    tell_source(folder, created)
 
 
-def take_number(store: Store, number: int, run: str | None) -> bool:
-    """Give a number to a run, or to none; False where it is taken."""
+def number_counts(folder: RunFolder, created: str) -> None:
+    """Write down that counts of a run were published; the latest run stays what it is."""
+    taken = False
+    while not taken:
+        number, latest = last_number(folder.store), latest_published(folder.store)
+        taken = take_number(folder.store, number + 1, Numbered(run=latest, counted=folder.run, created=created))
+    tell_source(folder, created, "counts")
+
+
+def take_number(store: Store, number: int, entry: Numbered) -> bool:
+    """Make an entry of the log; False where the number is taken."""
     with store.root.claim("log"):
-        return store.root.create(number_name(number), Numbered(run=run))
+        if store.root.is_local and any(TEMPORARY.fullmatch(name.rsplit("/", 1)[-1]) for name in _names(store)):
+            Folder(store.fs, store.path, PLACE).sweep()
+        return store.root.create(number_name(number), entry)
+
+
+def tell_source(folder: RunFolder, created: str, asks: Asks = "bicliques") -> None:
+    """Write down that a run is the last one of its table, if its input was checked."""
+    checks = folder.find(Checks)
+    if checks is not None:
+        record = LastOfSource(run=folder.run, created=created, asks=asks)
+        folder.store.root.write(_name_of_source(checks.source), record)
 
 
 def refuse_many_writers(store: Store, *, one_writer: bool) -> None:
@@ -83,6 +182,99 @@ def refuse_many_writers(store: Store, *, one_writer: bool) -> None:
         f"{store.uri}: this object store cannot create an object only if it is absent (If-None-Match), so of two"
         " updates at once one would be lost; where no two processes change it at once, say so: one_writer = true"
     )
+
+
+# ---- what is missing -----------------------------------------------------------------------------
+
+
+def moments(records: Mapping[str, Record]) -> Iterator[tuple[str, str, Asks]]:
+    """When each run, or its counts, were published, by the records of a store that say so."""
+    for path, record in records.items():
+        run = path.split("/")[1] if path.startswith("runs/") else ""
+        if isinstance(record, Counts):
+            yield record.created, run, "counts"
+        elif isinstance(record, Manifest):
+            yield record.created, run, "bicliques"
+        elif isinstance(record, RunRecord) and record.layered is not None:
+            yield record.layered.manifest.created, run, "bicliques"
+
+
+def next_to_number(records: Mapping[str, Record]) -> tuple[int, Numbered] | None:
+    """Return the entry that is missing at the end of the log, and its number.
+
+    Parameters
+    ----------
+    records
+        The sound records of a store, by path.
+
+    Notes
+    -----
+    A run that was published later than the last numbered one was, and goes on from there, was to
+    be the latest: its process was killed, or its number is gone. One that goes on from another run
+    was overtaken.
+    """
+    asked = {record.run: record for record in records.values() if isinstance(record, RunRecord)}
+    published = {run: created for created, run, asks in moments(records) if asks == "bicliques" and run in asked}
+    entries = [record for _, record in sorted(records.items()) if isinstance(record, Numbered)]
+    numbered = [entry for entry in entries if entry.run in published]
+    if not entries or not published:
+        return None
+    last = max(published, key=lambda run: (published[run], asked[run].created))
+    latest = asked[str(numbered[-1].run)] if numbered else None
+    since = "" if latest is None else max(numbered[-1].created or "", published[latest.run])
+    if published[last] <= since or last in [entry.run for entry in numbered]:
+        return None
+    goes_on = {None} if latest is None else {None, latest.run, latest.compacts}
+    if asked[last].parent in goes_on or asked[last].beside:
+        return max(_numbers(set(records))) + 1, Numbered(run=last, created=published[last])
+    return None
+
+
+def unnumbered(records: Mapping[str, Record], paths: set[str]) -> list[str]:
+    """Say which entries of the log are missing, by the sound records and the paths of all."""
+    there = set(_numbers(paths))
+    problems = [
+        f"{number_name(number)}: it is missing, and later ones are there"
+        for number in sorted(set(range(1, max(there, default=0))) - there)
+    ]
+    missing = next_to_number(records)
+    if missing is not None and max(there) < missing[0]:
+        number, entry = missing
+        problems.append(
+            f"{number_name(number)}: it is missing, and was to say that {entry.run} is the latest; give its command again, or bicliq verify --repair writes it"
+        )
+    return problems
+
+
+def number_name(number: int) -> str:
+    """Return the name of an entry of the log."""
+    return Numbered.name(f"{number:08d}")
+
+
+def _name_of_source(source: str) -> str:
+    return LastOfSource.name(xxhash.xxh3_64_hexdigest(source.encode()))
+
+
+def _backwards(store: Store) -> Iterator[Numbered]:
+    """Entries of the log, the last one first."""
+    for number in sorted(_numbers(_names(store)), reverse=True):
+        entry = store.root.find(Numbered, number_name(number))
+        if entry is not None:
+            yield entry
+
+
+def _numbers(names: Iterable[str]) -> list[int]:
+    return [int(found[1]) for found in map(Numbered.pattern.fullmatch, names) if found]
+
+
+def _names(store: Store) -> set[str]:
+    folder = Folder(store.fs, store.path, PLACE)
+    with storage_errors("list", folder.path):
+        try:
+            found = os.listdir(folder.path) if folder.is_local else store.fs.ls(folder.path, detail=False)
+        except FileNotFoundError:
+            return set()
+    return {f"{PLACE}/{str(path).rsplit('/', 1)[-1]}" for path in found}
 
 
 def _refuse_pruned(store: Store, place: str) -> None:

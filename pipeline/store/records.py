@@ -88,8 +88,6 @@ class Profile(Record, kind="profile", at="profile.json", files=r"profile\.parque
         work of building the neighbourhoods of all roots, were that side the enumerated one.
     components, largest_component
         Connected components with at least one edge, and edges in the largest one.
-    seconds
-        Duration of the profile.
     """
 
     n_left: Vertices
@@ -108,7 +106,7 @@ class Profile(Record, kind="profile", at="profile.json", files=r"profile\.parque
 
 @dataclass(frozen=True, kw_only=True)
 class TwoHop(Record, kind="two hop", at="two_hop.json", files=r"two_hop\.parquet"):
-    """How many others of its side a vertex shares a neighbour with: pairs, largest and mean."""
+    """How many others of its side a vertex shares a neighbour with."""
 
     left: dict[str, float]
     right: dict[str, float]
@@ -220,6 +218,14 @@ class Updated(Entry):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Sources(Record, kind="sources", at="sources/{}.json"):
+    """Some of the files that versions took; and the name of such a record of those before."""
+
+    taken: dict[str, TakenFile]
+    before: Name | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class LayerRows(Entry):
     """What a version says of one of its files of bicliques: those that appeared, or vanished.
 
@@ -283,26 +289,17 @@ class RunRecord(
 
     Parameters
     ----------
-    run, graph
-        Its name, and that of the graph.
-    asks
-        Whether its partitions are searched for bicliques or counted.
     search, plan, publish
         Settings that change the result or its layout; those of a call have their defaults.
     created
         When it was planned (ISO, UTC).
-    parent
-        The run that an update made it of.
-    beside
-        Whether another run than the parent was the latest then, and may be.
+    parent, update, beside
+        The run that an update made it of, and how; and whether another one was the latest then.
     table, reading
         The table of the first run, which all versions of it are of, and how it was read.
-    taken
-        Files that it and those before it took, by their keys; None where that is not known.
-    holds_taken_alone
-        Whether all of its edges are from these files.
-    update
-        How it was made of its parent.
+    taken, taken_before, holds_taken_alone
+        Files that it and the last ones before it took, by their keys (None: that is not known); the
+        `Sources` of those before; and whether all of its edges are from these files.
     compacts, holds, search_seconds
         The version that it was written whole from; what that held; and the seconds of one thread
         that a search took.
@@ -322,6 +319,7 @@ class RunRecord(
     table: str | None = None
     reading: dict[str, Any] = field(default_factory=dict)
     taken: dict[str, TakenFile] | None = None
+    taken_before: Name | None = None
     holds_taken_alone: bool = False
     update: Updated | None = None
     compacts: Name | None = None
@@ -441,10 +439,8 @@ class Commit(
     ----------
     partition
         Number of the partition.
-    rows, digest
-        Bicliques in the data file, and their set digest.
-    seconds
-        Duration of the search, the writing included.
+    rows, digest, seconds
+        Bicliques in the data file, their set digest, and the duration of search and writing.
     complete
         False where a limit ended the search before its end.
     sizes
@@ -549,22 +545,29 @@ class Pruned(Record, kind="pruned", at="pruned.json"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published(Record, kind="published", at="publications/{}.json"):
-    """That a run was published, when and of which table: its name says it."""
+class Numbered(Record, kind="number", at="publications/number-{}.json"):
+    """An entry of the numbered log (`pipeline.store.log`).
+
+    Parameters
+    ----------
+    run, counted
+        The run that is the latest since, and that whose counts were published; None: there is none.
+    created
+        When that was (ISO, UTC); None: nothing was published.
+    """
+
+    run: Name | None = None
+    counted: Name | None = None
+    created: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastOfSource(Record, kind="last of a source", at="publications/source-{}.json"):
+    """Which run of a table was published last, and when."""
 
     run: Name
-
-
-@dataclass(frozen=True, kw_only=True)
-class Begun(Record, kind="begun", at="publications/begun.json"):
-    """That all publications of a store are written down."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Numbered(Record, kind="number", at="publications/number-{}.json"):
-    """An entry of the numbered log: the run that is the latest since; None: it filled a gap."""
-
-    run: Name | None
+    created: str
+    asks: Asks
 
 
 @dataclass(frozen=True, kw_only=True)

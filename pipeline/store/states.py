@@ -5,14 +5,13 @@ Planned, searched in part, published, cut off by a limit, or a count.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from bicliq.pipeline.errors import DamageError, InputError
 from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.layout import RunFolder, Store
-from bicliq.pipeline.store.publications import numbered_latest, publications, published_at
+from bicliq.pipeline.store.log import last_moments, latest_published
 from bicliq.pipeline.store.records import Commit, Counts, Manifest, PlanRecord, RunRecord, Version
 from bicliq.pipeline.store.versions import Part, layers_of, parts_of
 
@@ -185,28 +184,6 @@ def latest_run(store: Store) -> str:
     return max(times, key=lambda run: times[run])
 
 
-def latest_published(store: Store) -> str | None:
-    """Return the run that was published last, or None where none is; counts are left out.
-
-    Notes
-    -----
-    Lists names and reads an entry and a manifest, whatever the number of runs. Where nothing is
-    numbered yet, moments decide: of a store of an earlier version of bicliq, those of all runs.
-    """
-    latest = numbered_latest(store)
-    if latest is not None:
-        return latest
-    known = publications(store)
-    if known is None:
-        times = {run: (published, planned, run) for run, (planned, published, _) in _times(store).items() if published}
-        return max(times, key=lambda run: times[run], default=None)
-    for created, some in itertools.groupby(known, key=lambda one: one.created):
-        runs = {one.run for one in some if one.asks == "bicliques" and published_at(store.run(one.run)) == created}
-        if runs:  # a version and what it was written whole as share their moment
-            return max(runs, key=lambda run: (store.run(run).record().created, run))
-    return None
-
-
 def run_to_resume(store: Store) -> str:
     """Return the last planned run that is not published whole, or else the latest."""
     unfinished = {run: (planned, run) for run, (planned, _, complete) in _times(store).items() if not complete}
@@ -230,12 +207,14 @@ def list_runs(store: Store) -> list[dict[str, Any]]:
 
     One whose records are damaged is "damaged", and says why.
     """
-    listed = []
+    listed, used = [], last_moments(store)
     for run in store.runs():
         folder = store.run(run)
         try:
             asked = folder.record()
             found = _listed(folder) if asked.layered is None else _listed_version(asked, asked.layered.manifest)
+            if found["published"] is not None:  # it may have been rolled back to since
+                found["published"] = max(found["published"], used.get(run, ""))
             listed.append({**_listed_of(asked), **found, **_origin(asked)})
         except DamageError as error:
             listed.append({"run": run, "state": "damaged", "complete": False, "reason": str(error)})

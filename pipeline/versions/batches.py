@@ -14,6 +14,7 @@ from bicliq.pipeline.stages.checks import failures, judge
 from bicliq.pipeline.stages.extend import Extended
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import RunRecord, StoredGraph
+from bicliq.pipeline.versions.sources import all_taken
 
 
 def check_batch(
@@ -54,7 +55,7 @@ def check_batch(
     """
     summary, known = extended.record.summary, store.graph(before.graph).record()
     rows = int(summary["rows_read"])
-    last = _rows_a_file(before, known)
+    last = _rows_a_file(store, before, known)
     labels = max(int(summary["n_left"]) + int(summary["n_right"]), 1)
     new = extended.record.n_left + extended.record.n_right - sum(known.sizes)
     dropped = sum(int(n) for name, n in summary.items() if name.startswith("dropped_"))
@@ -75,11 +76,11 @@ def check_batch(
     return [asdict(check) for check in checks]
 
 
-def _rows_a_file(before: RunRecord, graph: StoredGraph) -> float | None:
+def _rows_a_file(store: Store, before: RunRecord, graph: StoredGraph) -> float | None:
     """Rows a file of the last batch; None where the version is a run that no watch began."""
     if before.update is not None:
         return before.update.rows_read / max(len(before.update.files), 1)
-    return int(graph.summary["rows_read"]) / max(len(before.taken or ()), 1) if before.holds_taken_alone else None
+    return int(graph.summary["rows_read"]) / max(len(all_taken(store, before)), 1) if before.holds_taken_alone else None
 
 
 def _largest_degree(graph: BipartiteGraph) -> int:

@@ -20,10 +20,9 @@ from bicliq.pipeline.events import tell
 from bicliq.pipeline.store.folder import Folder, is_at_work
 from bicliq.pipeline.store.inventory import FORGOTTEN_SECONDS, forgotten, is_forgotten
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.log import take_number
-from bicliq.pipeline.store.publications import forget, last_number
-from bicliq.pipeline.store.records import Manifest, Pruned, RunRecord, StoredGraph
-from bicliq.pipeline.store.states import latest_published
+from bicliq.pipeline.store.log import last_moments, last_number, latest_published, take_number
+from bicliq.pipeline.store.records import Manifest, Numbered, Pruned, RunRecord, Sources, StoredGraph
+from bicliq.pipeline.versions.sources import name_of_sources
 
 CUT_OFF = "a version that was not finished, and another one came between"
 """Why what a killed process began goes."""
@@ -136,6 +135,8 @@ def prune(
         ]
         removed += [Removed(f"graphs/{graph}", reason, known.bytes_of(f"graphs/{graph}")) for graph, reason in graphs]
         removed += [Removed(path, reason, known.sizes.get(path, 0)) for path, reason in forgotten(store)]
+        unnamed = known.sources_of_none_but(gone)
+        removed += [Removed(path, "no run that stays names it", known.sizes[path]) for path in unnamed]
         if remove:
             for one in removed:
                 _remove(store, one.what)
@@ -151,7 +152,7 @@ def _is_marked(store: Store, known: _Known, doomed: set[str], number: int) -> bo
     store.root.remove(*(f"{place}/{Pruned.at}" for place in sorted(known.marked() - doomed)))
     for place in sorted(doomed):
         Folder(store.fs, store.path, place).write(Pruned.at, Pruned(pruned=place))
-    return not doomed or take_number(store, number + 1, known.latest)
+    return not doomed or take_number(store, number + 1, Numbered(run=known.latest))
 
 
 def parse_age(text: str) -> dt.timedelta:
@@ -180,6 +181,7 @@ class _Known:
     manifests: dict[str, Manifest | None]
     graphs: dict[str, StoredGraph]
     sizes: dict[str, int]
+    used: dict[str, str]
     at_work: set[str] = field(default_factory=set)
     cut_off: set[str] = field(default_factory=set)
     latest: str | None = None
@@ -192,7 +194,8 @@ class _Known:
             {run: store.run(run).record() for run in runs},
             {run: store.run(run).manifest() for run in runs},
             {graph: store.graph(graph).record() for graph in graphs},
-            {path: size for place in ("runs", "graphs") for path, size in store.root.files(place).items()},
+            {path: size for place in ("runs", "graphs", "sources") for path, size in store.root.files(place).items()},
+            last_moments(store),
         )
         known.at_work = {run for run in runs if is_at_work(store.run(run))}
         known.latest = latest_published(store)
@@ -266,13 +269,26 @@ class _Known:
         known = (self.graphs[graph].base for graph in graphs if graph in self.graphs)
         return graphs | {base for base in known if base is not None}
 
+    def sources_of_none_but(self, gone: list[str]) -> list[str]:
+        """Records of files that were taken which no run names that stays, or is about to."""
+        named: set[str | None] = set()
+        for asked in (asked for run, asked in self.asked.items() if run not in gone):
+            before: str | None = name_of_sources(Sources(taken=asked.taken or {}, before=asked.taken_before))
+            while before is not None and before not in named:
+                named.add(before)
+                found = self.store.root.find(Sources, Sources.name(before))
+                before = asked.taken_before if found is None else found.before
+        there = {path: Sources.pattern.fullmatch(path) for path in self.sizes}
+        left = [path for path, match in there.items() if match and match[1] not in named]
+        return [path for path in left if is_forgotten(self.store.root, path)]
+
     def bytes_of(self, place: str) -> int:
         """Size of the files in a folder."""
         return sum(size for path, size in self.sizes.items() if path.startswith(f"{place}/"))
 
     def _age(self, run: str) -> tuple[str, str, str]:
         manifest = self.manifests[run]
-        return "" if manifest is None else manifest.created, self.asked[run].created, run
+        return max("" if manifest is None else manifest.created, self.used.get(run, "")), self.asked[run].created, run
 
     def _below(self, run: str) -> set[str]:
         """Runs that a version stands on, or one that is being written whole."""
@@ -305,7 +321,6 @@ def _remove(store: Store, what: str) -> None:
     folder.remove(Manifest.at, RunRecord.at if kind == "runs" else StoredGraph.at)
     if kind == "runs":
         store.root.remove(f"reports/{name}.html")
-        forget(store, name)
     folder.remove(*(file for file in folder.files() if file != Pruned.at))
     folder.remove(Pruned.at)
     folder.remove_empty()

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import tell
-from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.log import make_next
+from bicliq.pipeline.store.log import last_moment, make_next
 from bicliq.pipeline.store.manifest import moment_after
-from bicliq.pipeline.store.publications import announce
 from bicliq.pipeline.store.records import RunRecord
 from bicliq.pipeline.store.states import latest_run, read_run
 from bicliq.pipeline.versions.arrivals import Arrival
 from bicliq.pipeline.versions.quarantine import Quarantine, Why
-from bicliq.pipeline.versions.sources import name_of_key
+from bicliq.pipeline.versions.sources import all_taken, name_of_key
 
 
 def rollback(store: Store, run: str, *, reject: bool = False) -> tuple[str, list[str]]:
@@ -37,7 +33,7 @@ def rollback(store: Store, run: str, *, reject: bool = False) -> tuple[str, list
     """
     with store.root.claim("update"):
         before = latest_run(store)
-        took, takes = (store.run(name).record().taken or {} for name in (before, run))
+        took, takes = (all_taken(store, store.run(name).record()) for name in (before, run))
         aside = Quarantine(store)
         why: Why = "rejected" if reject else "rolled back"
         gone = [(key, entry) for key, entry in took.items() if key not in takes and not entry.deleted]
@@ -74,17 +70,8 @@ def make_latest(store: Store, run: str, follows: str | None = None) -> None:
     opened = read_run(folder)
     if opened.state.name != "published":
         raise InputError(f"{folder.uri}: it is {opened.state}; only what is published can be the latest run")
-    latest = store.run(latest_run(store)).manifest()
-    make_next(folder, follows, stands_on(opened.asked))
-    created = moment_after(None if latest is None else latest.created)
-    version = opened.asked.layered
-    if version is not None:
-        manifest = replace(version.manifest, created=created)
-        announce(folder, created)
-        folder.write(RunRecord.at, replace(opened.asked, layered=replace(version, manifest=manifest)))
-        tell("version published", run=run, bicliques=manifest.bicliques, digest=manifest.digest)
-    else:
-        publish(store, run, created=created)
+    make_next(folder, moment_after(last_moment(store)), follows, stands_on(opened.asked))
+    tell("version is the latest again", run=run)
 
 
 def stands_on(asked: RunRecord) -> list[str]:

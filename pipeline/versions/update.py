@@ -23,7 +23,7 @@ from bicliq.pipeline.graphs.bipartite import read_graph, stored_sizes
 from bicliq.pipeline.notify import failures_notified, notify_updated
 from bicliq.pipeline.placement.machine import machine_facts
 from bicliq.pipeline.placement.where import check_backends, place_changes
-from bicliq.pipeline.run import Observer, StageClock, finish
+from bicliq.pipeline.run import Job, Observer, chosen, finish, timed, work_through
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.extend import Extended, extend
 from bicliq.pipeline.stages.limits import GraphNeeds, Limits, MemoryRoom
@@ -37,7 +37,6 @@ from bicliq.pipeline.store.bicliques import MASK
 from bicliq.pipeline.store.layout import GraphFolder, RunFolder, Store
 from bicliq.pipeline.store.log import Overtaken, make_next, refuse_many_writers
 from bicliq.pipeline.store.manifest import moment_after
-from bicliq.pipeline.store.publications import announce, forget
 from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.records import (
     FORMAT,
@@ -45,7 +44,6 @@ from bicliq.pipeline.store.records import (
     Manifest,
     PlanRecord,
     RunRecord,
-    TakenFile,
     Updated,
     Version,
 )
@@ -69,12 +67,14 @@ from bicliq.pipeline.versions.portions import Found, find_changes
 from bicliq.pipeline.versions.rollback import make_latest, stands_on
 from bicliq.pipeline.versions.sources import (
     SourceFile,
+    all_taken,
     name_of_key,
     reading_of,
     refuse_changed,
     source_files,
     taken_entries,
     taken_from,
+    with_taken,
 )
 from bicliq.pipeline.versions.update_record import How, UpdateRecord
 from bicliq.pipeline.versions.way import Way
@@ -200,7 +200,8 @@ class _Update:
     ) -> None:
         self._beside = beside
         self._store, self._settings, self._delete = store, settings, delete
-        self._observer, self._clock, self._holding = observer, StageClock(observer), holding
+        self._observer, self._holding = observer, holding
+        self._seconds: dict[str, float] = {}
         self._parent = store.run(parent)
         self._before = read_run(self._parent)
         _refuse_unfit(self._parent, self._before)
@@ -210,12 +211,12 @@ class _Update:
 
     def done(self) -> UpdateRecord:
         """Take the table, unless it was taken."""
-        with self._clock("look"):
+        with timed("look", self._observer, self._seconds):
             self._files = source_files(self._source)
         taken = self._taken_by()
         if taken is not None:
             return self._without_change(taken, "taken", f"version {taken} took the same files in the same way")
-        with self._clock("extend"):
+        with timed("extend", self._observer, self._seconds):
             extended = self._extended()
             refuse_changed(self._files)
         if extended.record.graph == self._graph:
@@ -275,7 +276,7 @@ class _Update:
 
         Files that were taken are left out where others were not.
         """
-        taken = self._before.asked.taken or {}
+        taken = all_taken(self._store, self._before.asked)
         fresh = [file for file in self._files if file.key not in taken or taken[file.key].deleted != self._delete]
         if not fresh:
             version = taken[self._files[-1].key].version
@@ -314,7 +315,7 @@ class _Update:
 
     def _commit(self, extended: Extended) -> UpdateRecord:
         before = self._before.asked
-        with self._clock("prepare"):
+        with timed("prepare", self._observer, self._seconds):
             least = {name: getattr(before.search, name) for name in ("min_left", "min_right", "min_edges")}
             larger = self._graph if self._delete else extended.record.graph
             steps = [Step(extended.larger, larger, (extended.left, extended.right), self._delete, least)]
@@ -336,11 +337,13 @@ class _Update:
             parent=self._parent.run,
             beside=self._beside,
             **self._origin,
-            taken=self._taken_now(),
+            **self._taken_before(),
             holds_taken_alone=before.holds_taken_alone
             and not self._delete
             and not any(file.in_memory for file in self._files),
         )
+        entries = taken_entries(self._files, self._folder.run, delete=self._delete)
+        asked = with_taken(self._store, asked, entries)
         did = Updated(
             how=way.how,
             reason=way.reason,
@@ -363,22 +366,23 @@ class _Update:
                 did = replace(did, how=way.how, reason=way.reason)
         return self._searched_whole(replace(asked, update=did), way, extended)
 
-    def _taken_now(self) -> dict[str, TakenFile]:
-        """The files that versions took, and whether they were last taken away.
+    def _taken_before(self) -> dict[str, Any]:
+        """The files that versions took before this one, as its record says it.
 
         A file that is taken anew in place of what it held is no longer what it was.
         """
-        before = self._before.asked.taken or {}
-        if self._holding is not None:
-            anew = {file.name for file in self._files}
-            before = {key: entry for key, entry in before.items() if name_of_key(key) not in anew}
-        return {**before, **taken_entries(self._files, self._folder.run, delete=self._delete)}
+        before = self._before.asked
+        if self._holding is None:
+            return {"taken": before.taken, "taken_before": before.taken_before}
+        anew = {file.name for file in self._files}
+        taken = all_taken(self._store, before).items()
+        return {"taken": {key: entry for key, entry in taken if name_of_key(key) not in anew}}
 
     def _remember(self) -> None:
         """Write down in the parent that files which change nothing were taken."""
         asked = self._before.asked
         entries = taken_entries(self._files, self._parent.run, delete=self._delete, changed=False)
-        self._parent.write(asked.at, replace(asked, taken={**(asked.taken or {}), **entries}))
+        self._parent.write(asked.at, with_taken(self._store, asked, entries))
 
     def _searched_whole(self, asked: RunRecord, way: Way, extended: Extended) -> UpdateRecord:
         """Search the new graph like any run, which goes on where it was killed."""
@@ -389,8 +393,9 @@ class _Update:
         call = self._settings.model_copy(
             update={"search": self._settings.search.model_copy(update=dict.fromkeys(vars(Limits())))}
         )
-        summary = finish(self._store, planned, call, self._observer, self._clock.seconds, None)
-        self._clock.seconds = {name: took for name, took in summary.seconds.items() if name != "total"}
+        job = Job(call, self._observer, self._store, planned=planned, seconds=self._seconds)
+        work_through(job, chosen("check"))
+        summary = finish(job)
         return replace(
             self._record(
                 self._folder.run, self._folder.published(), "full run", way.reason, extended, None, summary.bytes
@@ -406,7 +411,7 @@ class _Update:
         settings = self._settings
         placement = place_changes(settings.search, settings.cluster, paths=changes.cost, found=way.found)
         bicliques, graph = self._published[0].bicliques, self._store.graph(extended.record.graph)
-        with self._clock("search"):
+        with timed("search", self._observer, self._seconds):
             hashes, plan = extended.hashes(graph), read_plan(self._base)
             roots = Roots(plan, len(hashes[0 if plan.side == "left" else 1]))
             as_rows = partial(roots.rows, hashes=hashes, bicliques=bicliques, publish=asked.publish)
@@ -414,7 +419,7 @@ class _Update:
         appeared, vanished = found.changes.appeared, found.changes.vanished
         counted: dict[str, Any] = {"appeared": len(appeared), "vanished": len(vanished)}
         did = replace(did, **counted, workers=found.workers, placement=placement.record("changes"))
-        with self._clock("write"):
+        with timed("write", self._observer, self._seconds):
             layers = layers_of(self._store, self._before.asked)
             stay, *changed = self._folded(layers, found.changes, roots, bicliques, graph)
             how: Any = {
@@ -426,20 +431,18 @@ class _Update:
                 for name, some in zip((APPEARED, VANISHED), changed, strict=True)
             ]
         files = tuple(file for file, _ in written)
-        asked = replace(asked, stored=files, update=replace(did, seconds={**self._clock.seconds}))
+        asked = replace(asked, stored=files, update=replace(did, seconds={**self._seconds}))
         record = self._described(asked, layers[:stay], written, found, extended)
-        announce(self._folder, record.version.manifest.created)
         stands = self._folder.commit(record.at, record)
         try:
-            make_next(self._folder, self._follows, stands_on(record))
+            make_next(self._folder, record.version.manifest.created, self._follows, stands_on(record))
         except Overtaken:
             self._folder.remove(record.at, *record.named)
-            forget(self._store, self._folder.run)
             raise
         self._folder.sweep()
         graph.sweep()
         left = {"left_window": did.left_window} if did.left_window else {}
-        seconds = sum(self._clock.seconds.values())
+        seconds = sum(self._seconds.values())
         tell("version committed", run=self._folder.run, parent=self._parent.run, **counted, seconds=seconds, **left)
         self.committed, added, held = stands, sum(file.bytes for file in files), stands.version.manifest
         return self._record(self._folder.run, held, "changes", way.reason, extended, stands.update, added)
@@ -497,7 +500,7 @@ class _Update:
             threads=found.threads,
             largest=None,
             **histograms,
-            seconds=self._clock.seconds.copy(),
+            seconds=self._seconds.copy(),
             created=moment_after(before.created),
             files=[],
             checks=self._checks,
@@ -538,7 +541,7 @@ class _Update:
         changed: dict[str, Any] = {
             name: nothing if did is None else getattr(did, name) for name in ("appeared", "vanished")
         }
-        seconds = self._clock.seconds
+        seconds = self._seconds
         return UpdateRecord(
             version=run,
             parent=self._parent.run,

@@ -22,11 +22,11 @@ from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.edge_table import POLICIES
 from bicliq.pipeline.store.account import NOTHING_READ
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.records import RunRecord, TakenFile
-from bicliq.pipeline.store.states import latest_published
+from bicliq.pipeline.store.log import latest_published
+from bicliq.pipeline.store.records import RunRecord
 from bicliq.pipeline.versions.arrivals import Arrival, Look, look, look_at, refuse_store_inside, settled
 from bicliq.pipeline.versions.quarantine import Quarantine, Why
-from bicliq.pipeline.versions.sources import name_of_key, refuse_changed, source_files, taken_entries
+from bicliq.pipeline.versions.sources import all_taken, name_of_key, refuse_changed, source_files, taken_entries
 from bicliq.pipeline.versions.update import update
 from bicliq.pipeline.versions.update_record import UpdateRecord
 
@@ -188,6 +188,8 @@ class Watch:
             with failures_notified(self._settings, self._place):
                 latest = latest_published(store)
                 asked = None if latest is None else store.run(latest).record()
+                entries = {} if asked is None else all_taken(store, asked)
+                self._taken = {key: entry for key, entry in entries.items() if not entry.deleted}
                 self._refuse_unfit(asked)
                 ready, waiting, passed_over, left = self._settled(asked)
                 new, changed, aside = self._sorted_out(asked, ready)
@@ -277,7 +279,7 @@ class Watch:
 
         And those that are set aside; returns which of these were rolled back or rejected, too.
         """
-        known = {(name_of_key(key), int(key.split(" ", 2)[1]), entry.modified) for key, entry in _taken(asked).items()}
+        known = {(name_of_key(key), int(key.split(" ", 2)[1]), entry.modified) for key, entry in self._taken.items()}
         fresh = [
             f for f in seen.files if (without_secrets(f.uri), f.bytes, f.modified) not in known and f not in self._same
         ]
@@ -308,7 +310,7 @@ class Watch:
     def _is_new(self, asked: RunRecord | None, file: Arrival) -> bool:
         """Whether no version took a file of this name; one that is as it was is remembered."""
         name = without_secrets(file.uri)
-        taken = {key: entry for key, entry in _taken(asked).items() if name_of_key(key) == name}
+        taken = {key: entry for key, entry in self._taken.items() if name_of_key(key) == name}
         if taken and source_files(file.uri)[0].key in taken:
             self._same.add(file)
         elif taken and not self._replace:
@@ -375,7 +377,7 @@ class Watch:
                 )
             known = {without_secrets(file.uri): file.uri for file in look(self._place).files}
             anew = set(map(without_secrets, uris))
-            names = dict.fromkeys(name for name in map(name_of_key, _taken(asked)) if name not in anew)
+            names = dict.fromkeys(name for name in map(name_of_key, self._taken) if name not in anew)
             kept = [known.get(name, name) for name in names]
             for name, uri in zip(names, kept, strict=True):
                 found = look_at(uri)
@@ -399,12 +401,6 @@ class Watch:
         if "error" in (self._settings.ingest.duplicates, self._known_policies(asked).get("duplicates")):
             return "all files are then read as one table, in which duplicates = 'error' forbids what they share"
         return None
-
-
-def _taken(asked: RunRecord | None) -> dict[str, TakenFile]:
-    """Files that a version holds, by their keys."""
-    entries = (asked and asked.taken) or {}
-    return {key: entry for key, entry in entries.items() if not entry.deleted}
 
 
 def _silent_about_failures(settings: Settings) -> Settings:

@@ -27,7 +27,7 @@ from bicliq.pipeline.settings import SearchSettings, load_settings
 from bicliq.pipeline.stages.search import enumerate_table
 from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.publications import last_number, number_name
+from bicliq.pipeline.store.log import last_number, number_name
 from bicliq.pipeline.store.records import Numbered
 from bicliq.pipeline.store.states import latest_run
 from bicliq.pipeline.versions.sources import name_of_key

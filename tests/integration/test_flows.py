@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-import bicliq.flows.tasks
+import bicliq.pipeline.run
 from bicliq.flows.enumerate import enumerate_graph
 from bicliq.flows.etl import etl
 from bicliq.flows.ingest import ingest
@@ -39,7 +39,7 @@ def test_the_etl_flow_does_what_the_plain_functions_do(tmp_path, prefect_server)
     store = str(tmp_path / "store")
     started = time.perf_counter()
     record = etl(EDGES, {"store": store, "plan": {"partitions": 7}, "cluster": {"workers": 2}}, verify=True)
-    stages = {"ingest", "profile", "plan", "search", "publish", "verify"}
+    stages = {"ingest", "profile", "plan", "check", "search", "publish", "verify"}
     assert set(record["seconds"]) == {*stages, "total"}
     assert 0 < record["seconds"]["total"] <= time.perf_counter() - started
     plain = run(EDGES, load_settings(store=str(tmp_path / "plain"), cluster={"local": True}))
@@ -99,7 +99,10 @@ def test_bad_input_fails_the_flow_and_publishes_nothing(tmp_path):
     assert Store.open(str(tmp_path / "store")).runs() == []
 
 
-def test_progress_reaches_prefect_while_a_cluster_searches_and_ends_at_100_percent(tmp_path, prefect_server):
+def test_progress_reaches_prefect_while_a_cluster_searches_and_ends_at_100_percent(
+    tmp_path, prefect_server, monkeypatch
+):
+    monkeypatch.setattr("bicliq.flows.artifacts.SECONDS_APART", 0.1)  # the search lasts two seconds
     seen: dict[str, set[float]] = {}
     over = threading.Event()
 
@@ -157,14 +160,14 @@ def test_what_cannot_heal_is_not_tried_again(tmp_path, monkeypatch, error):
         tries.append(arguments)
         raise error
 
-    monkeypatch.setattr(bicliq.flows.tasks, "ingest", fail)
+    monkeypatch.setattr(bicliq.pipeline.run, "ingest", fail)
     with pytest.raises(type(error), match=str(error)):
         etl(EDGES, {"store": str(tmp_path / "store"), "cluster": {"local": True}})
     assert len(tries) == 1
 
 
 def test_a_network_that_comes_back_is_tried_again(tmp_path, monkeypatch):
-    tries, read = [], bicliq.flows.tasks.ingest
+    tries, read = [], bicliq.pipeline.run.ingest
 
     def fail_once(*arguments, **options):
         tries.append(arguments)
@@ -172,7 +175,7 @@ def test_a_network_that_comes_back_is_tried_again(tmp_path, monkeypatch):
             raise StorageError("cannot be reached") from ConnectionResetError("reset by peer")
         return read(*arguments, **options)
 
-    monkeypatch.setattr(bicliq.flows.tasks, "ingest", fail_once)
+    monkeypatch.setattr(bicliq.pipeline.run, "ingest", fail_once)
     record = etl(EDGES, {"store": str(tmp_path / "store"), "cluster": {"local": True}})
     assert (len(tries), record["bicliques"]) == (2, COUNTS["UCforum"])
 

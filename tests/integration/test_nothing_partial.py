@@ -25,7 +25,7 @@ from bicliq.pipeline.stages.partition import write_partitions
 from bicliq.pipeline.stages.plan import plan_run
 from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.publications import PLACE, last_number, number_name
+from bicliq.pipeline.store.log import last_number, number_name
 from bicliq.pipeline.store.records import Commit, Numbered
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.store.states import latest_run
@@ -65,7 +65,7 @@ def cut_off_compaction(store: Store, version: str) -> str:
     folder.remove(*(name for name in folder.files() if name not in keep))
     log = number_name(last_number(store))
     assert store.root.read(Numbered, log).run == made
-    store.root.remove(log, *(name for name in store.root.files(PLACE) if f"_{made}.json" in name))
+    store.root.remove(log)
     return made
 
 

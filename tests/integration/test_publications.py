@@ -4,6 +4,7 @@ killed, removed, published again, or damaged."""
 from __future__ import annotations
 
 import shutil
+import uuid
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bicliq.pipeline.questions.count import count_run
+from bicliq.pipeline.questions.count_asked import CountAsked
 from bicliq.pipeline.repair import repair
 from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import CheckSettings, PlanSettings, PublishSettings, SearchSettings, load_settings
 from bicliq.pipeline.stages.checks import check_input
 from bicliq.pipeline.stages.verify import verify_store
+from bicliq.pipeline.stale import last_published
 from bicliq.pipeline.store.folder import Folder
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.publications import PLACE, announce, forget, publications
-from bicliq.pipeline.store.records import Begun, Checks, Manifest, RunRecord
-from bicliq.pipeline.store.states import latest_published, latest_run
+from bicliq.pipeline.store.log import PLACE, last_number, latest_published, make_next, number_counts
+from bicliq.pipeline.store.records import Checks, Manifest, RunRecord
+from bicliq.pipeline.store.states import latest_run
 from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.rollback import make_latest
 from bicliq.pipeline.versions.update import update
@@ -65,42 +69,44 @@ def manifest_of(run: str, created: str) -> Manifest:
 
 
 STEPS = st.tuples(
-    st.sampled_from(["publish", "is killed first", "take back", "remove", "remove, and is killed", "earlier bicliq"]),
+    st.sampled_from(["publish", "is killed first", "take back", "remove", "count"]),
     st.integers(0, 3),
     st.sampled_from(SECONDS),
 )
 
 
 @settings(deadline=None)
-@given(st.lists(STEPS, max_size=12), st.uuids())
-def test_the_latest_run_is_that_of_the_manifests_whatever_happened(steps, name):
+@given(st.lists(STEPS, max_size=12))
+def test_the_latest_run_is_the_last_numbered_one_that_is_there_whatever_happened(steps):
     """Clocks jump: moments come in any order, and are shared."""
-    store = Store.open(f"memory://publications-{name}")
+    store, numbered = Store.open(f"memory://publications-{uuid.uuid4()}"), []
     for step, number, moment in steps:
         folder = store.run(f"run{number}")
         folder.write(RunRecord.at, asked_of(folder.run, SECONDS[number]))
         if step in ("publish", "is killed first"):
-            announce(folder, moment)
-        if step == "publish":
             folder.write(Manifest.at, manifest_of(folder.run, moment))
+        if step == "publish":
+            make_next(folder, moment)
+            numbered.append(folder.run)
+        if step == "count":
+            number_counts(folder, moment)
+            numbered += [latest] if (latest := latest_published(store)) else []
         if step == "take back":
             folder.unpublish()
-        if step.startswith("remove"):
+        if step == "remove":
             folder.remove("manifest.json", "run.json")
-            if step == "remove":
-                forget(store, folder.run)
-        if step == "earlier bicliq" and publications(store) is None:  # which wrote nothing down
-            folder.write(Manifest.at, manifest_of(folder.run, moment))
-        assert latest_published(store) == as_scanned(store)
+        there = [run for run in numbered if store.run(run).manifest() is not None]
+        assert latest_published(store) == (there[-1] if there else as_scanned(store))
 
 
-def test_a_run_that_is_published_again_and_again_is_written_down_twice_at_most(tmp_path):
+def test_a_run_that_is_made_the_latest_again_and_again_takes_one_number(tmp_path):
     name = published(tmp_path, 0)
     store = Store.open(settings_of(tmp_path).store)
+    before = store.run(name).read_bytes("manifest.json")
     for _ in range(3):
         make_latest(store, name)
-    assert len(list(publications(store))) == 2
-    assert latest_run(store) == name
+    assert (last_number(store), latest_run(store)) == (1, name)
+    assert store.run(name).read_bytes("manifest.json") == before, "what is published stays as it is"
 
 
 def test_a_record_that_was_half_written_goes_with_the_next(tmp_path):
@@ -129,7 +135,7 @@ def test_what_reads_for_the_last_run_does_not_grow_with_the_number_of_runs(tmp_p
         reads.clear()
         assert latest_run(store) == name
         taken.append((in_run, len(reads)))
-    assert len(set(taken[1:])) == 1, "the first one begins to write down what was published"
+    assert len(set(taken[1:])) == 1, "the first one finds no entry"
 
 
 def test_the_last_run_of_a_source_is_found_among_others(tmp_path):
@@ -157,34 +163,43 @@ def test_versions_rollback_and_prune_keep_the_order(tmp_path):
     assert latest_run(store) == other == as_scanned(store)
     prune(store, keep_last=1, remove=True)
     assert latest_run(store) == other
-    assert {one.run for one in publications(store)} == set(store.runs())
     assert verify_store(store).problems == []
 
 
-def test_a_store_of_an_earlier_bicliq_is_read_as_it_is_and_written_down_by_the_next_run(tmp_path):
+def test_counts_leave_the_latest_run_what_it_is(tmp_path):
+    name, asked = published(tmp_path, 0), settings_of(tmp_path)
+    store = Store.open(asked.store)
+    before = last_published(store)
+    count_run(str(tmp_path / "0.csv"), CountAsked(2, 2), asked)
+    assert (latest_run(store), last_number(store)) == (name, 2)
+    assert last_published(store) > before
+    assert verify_store(store).problems == []
+
+
+def test_a_store_without_its_log_is_read_as_it_is_and_numbered_by_the_next_run(tmp_path):
     runs = [published(tmp_path, number) for number in range(3)]
     store = Store.open(settings_of(tmp_path).store)
     shutil.rmtree(Path(store.path) / PLACE)
     assert (latest_run(store), verify_store(store).problems) == (runs[2], [])
-    runs.append(published(tmp_path, 3))
-    assert [one.run for one in publications(store)] == runs[::-1]
+    assert published(tmp_path, 3) == latest_run(store)
 
 
-@pytest.mark.parametrize("how", ["gone", "mark gone", "flipped"])
-def test_what_is_damaged_of_it_is_named_and_written_again(tmp_path, how):
+@pytest.mark.parametrize("which", ["number-00000001", "number-00000002", "source"])
+@pytest.mark.parametrize("how", ["gone", "flipped"])
+def test_what_is_damaged_of_it_is_named_and_written_again(tmp_path, how, which):
     runs = [published(tmp_path, number) for number in range(2)]
     store = Store.open(settings_of(tmp_path).store)
-    last = next(publications(store))
-    path = Path(store.path) / (Begun.at if how == "mark gone" else last.name)
+    path = next((Path(store.path) / PLACE).glob(f"{which}*"))
     before = path.read_bytes()
     if how == "flipped":
         path.write_bytes(bytes([*before[:-20], before[-20] ^ 1, *before[-19:]]))
     else:
         path.unlink()
-    assert latest_run(store) == runs[1], "its number says so"
     found = verify_store(store)
-    assert not found.ok
-    assert any(problem.startswith(f"{PLACE}/{path.name}: ") for problem in found.problems)
+    if (how, which) != ("gone", "source"):  # then the next run is compared with no earlier one
+        assert any(problem.startswith(f"{PLACE}/{path.name}: ") for problem in found.problems)
     repair(store, settings_of(tmp_path))
     assert verify_store(store).problems == []
-    assert (path.read_bytes(), latest_run(store)) == (before, runs[1])
+    assert latest_run(store) == runs[1]
+    if how == "flipped" and which != "number-00000001":
+        assert path.read_bytes() == before

@@ -61,7 +61,7 @@ def test_the_whole_way_is_measured_on_each_backend_or_says_why_not(capsys):
         ("cuda", "cuda"),
     ]
     assert ways[0]["bicliques"] == COUNTS["UCforum"]
-    assert {"ingest", "profile", "plan", "search", "publish", "total"} == set(ways[0]["seconds"])
+    assert {"ingest", "profile", "plan", "check", "search", "publish", "total"} == set(ways[0]["seconds"])
     assert all(way["reason"] or way["digest"] == ways[0]["digest"] for way in ways)
     assert bench(*arguments) == 0
     assert "publish" in capsys.readouterr().out

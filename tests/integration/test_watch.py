@@ -21,6 +21,8 @@ from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions import watch as watching
 from bicliq.pipeline.versions.arrivals import look
+from bicliq.pipeline.versions.prune import prune
+from bicliq.pipeline.versions.rollback import rollback
 from bicliq.pipeline.versions.update import update
 from bicliq.pipeline.versions.watch import Watch
 from tests.integration.server import artifacts
@@ -438,3 +440,36 @@ def test_a_file_that_was_rejected_is_never_taken(tmp_path, orders, capsys):
 def test_a_watch_that_would_never_rest_is_refused(tmp_path, capsys, every):
     assert invoke(["watch", str(tmp_path), "--every", every, "--store", str(tmp_path / "store")]) == 2
     assert "--every" in capsys.readouterr().err
+
+
+def test_what_all_versions_took_is_known_and_no_record_grows_with_their_number(tmp_path, orders, monkeypatch):
+    monkeypatch.setattr("bicliq.pipeline.versions.sources.MOST_TAKEN", 4)
+    for number in range(15):
+        put(orders, f"{number:02}.csv", [(f"user{number}", "jam"), ("ann", "tea")])
+        assert watched(tmp_path, orders).take().anything
+    store = Store.open(str(tmp_path / "store"))
+    assert max(len(store.run(run).record().taken) for run in store.runs()) <= 5
+    assert len(store.root.files("sources")) == 3
+    assert watched(tmp_path, orders).take().anything is False
+    prune(store, 1, remove=True)
+    assert verify_store(store).problems == []
+    for number in (0, 7, 14):
+        assert update(str(orders / f"{number:02}.csv"), asked(tmp_path)).how == "taken"
+    assert watched(tmp_path, orders).take().anything is False
+    store.root.remove(sorted(store.root.files("sources"))[0])
+    assert any("it is missing, and" in problem for problem in verify_store(store).problems)
+
+
+def test_a_prune_removes_the_files_that_no_run_took(tmp_path, orders, monkeypatch):
+    monkeypatch.setattr("bicliq.pipeline.versions.sources.MOST_TAKEN", 1)
+    for number in range(4):
+        put(orders, f"{number}.csv", [(f"user{number}", "jam")])
+        watched(tmp_path, orders).take()
+    store = Store.open(str(tmp_path / "store"))
+    base = store.run(open_run(store.uri).run).record().base
+    assert len(store.root.files("sources")) == 3
+    rollback(store, base)
+    prune(store, 1, remove=True)
+    assert (store.runs(), len(store.root.files("sources"))) == ([base], 1), "what its next version names stays"
+    assert verify_store(store).problems == []
+    assert update(str(orders / "3.csv"), asked(tmp_path)).how == "changes"

@@ -371,7 +371,7 @@ void bind_changes(nb::module_& module) {
            "appeared_by_partition"_a, "layout"_a.none(), "most_rows"_a, "most_ids"_a, nb::keep_alive<1, 4>())
       .def("take", &take_rows, "vertices"_a)
       .def_prop_ro("others", [](RowCollector& found) -> FoundChanges& { return found.found().others; });
-  nb::class_<Settler>(module, "Settler")
+  nb::class_<Settler, Taker>(module, "Settler")
       .def("__init__", [](Settler* at, const ChangeSearch& search, const GraphVertices& vertices, RowCollector& to, const Wide& row_start,
                           const Values& row, const Values& left_of, const Values& right_of, const Wide& left_start,
                           const Wide& right_start, i32 first, std::size_t few) {

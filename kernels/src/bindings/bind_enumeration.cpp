@@ -1,6 +1,5 @@
 // bind_enumeration.cpp: the enumeration for Python, a task that is asked for batches.
 #include "bindings/row_groups.hpp"
-#include "bindings/settler.hpp"
 #include "bindings/task.hpp"
 #include "search/enumeration.hpp"
 
@@ -28,40 +27,10 @@ inline nb::object python_of(std::unique_ptr<Batch> batch, const std::shared_ptr<
                         array(b.right.ids(), b.right.size()), values(b.root));
 }
 
-ListColumn column_of(const IdLists& lists) {
-  if (lists.holds_places()) return {lists.offsets().data(), nullptr, lists.places(), &lists.entries};
-  return {lists.offsets().data(), lists.ids()};
-}
-
-/// The row group that a worker makes next.
-class WorkersRowGroup : public OpenRowGroup {
- public:
-  explicit WorkersRowGroup(const RowGroupMaker& maker) : maker_(maker), encoder_(maker.encoder()) {}
-  void add(const Batch& piece) override {
-    maker_.add(*encoder_, column_of(piece.left), column_of(piece.right), piece.root.data(), piece.size());
-  }
-  std::shared_ptr<RowGroup> finish() override { return maker_.finish(*encoder_); }
-
- private:
-  const RowGroupMaker& maker_;
-  const std::unique_ptr<RowGroupEncoder> encoder_;
-};
-
-/// What the search needs of whom takes what it finds: rows of changes, or a layout.
-void take_by(const std::optional<nb::object>& taker, Settings& settings) {
-  if (taker && nb::isinstance<Settler>(*taker)) {
-    settings.worker = [task = &nb::inst_ptr<Settler>(*taker)->task()](Enumeration& of) { search_changes(*task, of); };
-  } else if (taker) {
-    const RowGroupMaker* maker = nb::cast<const RowGroupMaker*>(*taker);
-    settings.places = maker->takes_places();
-    settings.encoder = [maker] { return std::make_unique<WorkersRowGroup>(*maker); };
-  }
-}
-
 void begin(EnumerationTask* at, const Wide& indptr, const Values& indices, u32 n_right, bool columns_are_left,
            const std::optional<Values>& roots, const std::optional<Values>& order, const Values& left_ids, const Values& right_ids,
            const Input<u64>& left_hashes, const Input<u64>& right_hashes, Mode mode, u32 min_left, u32 min_right, u64 min_edges,
-           u64 max_bicliques, u32 threads, u64 batch_bicliques, u64 batch_ids, const std::optional<nb::object>& taker) {
+           u64 max_bicliques, u32 threads, u64 batch_bicliques, u64 batch_ids, Taker* taker) {
   Settings settings;
   settings.mode = mode;
   settings.limits = {columns_are_left ? min_right : min_left, columns_are_left ? min_left : min_right, min_edges};
@@ -69,9 +38,9 @@ void begin(EnumerationTask* at, const Wide& indptr, const Values& indices, u32 n
   settings.threads = threads;
   settings.batch_bicliques = batch_bicliques;
   settings.batch_ids = batch_ids;
-  take_by(taker, settings);
+  if (taker) taker->set(settings);
   const Rows rows = rows_of(indptr, indices);
-  new (at) EnumerationTask(keep(indptr, indices, taker), [&] {
+  new (at) EnumerationTask(keep(indptr, indices), [&] {
     Request request{rows.start, rows.row, static_cast<u32>(rows.n), n_right, columns_are_left, roots.has_value(), {}, {}, {}, {}, {}, {}};
     if (roots) request.roots = copy_of<u32>(*roots);
     if (order) request.order = copy_of<u32>(*order);
@@ -109,10 +78,11 @@ nb::dict result(EnumerationTask& task) {
 
 void bind_enumeration(nb::module_& module) {
   nb::enum_<Mode>(module, "Mode").value("count", Mode::count).value("digest", Mode::digest).value("enumerate", Mode::enumerate);
+  nb::class_<Taker>(module, "Taker");
   bind_task<Enumeration>(module, "Enumeration")
       .def("__init__", &begin, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "roots"_a.none(), "order"_a.none(), "left_ids"_a,
            "right_ids"_a, "left_hashes"_a, "right_hashes"_a, "mode"_a, "min_left"_a, "min_right"_a, "min_edges"_a, "max_bicliques"_a,
-           "threads"_a, "batch_bicliques"_a, "batch_ids"_a, "taker"_a.none())
+           "threads"_a, "batch_bicliques"_a, "batch_ids"_a, "taker"_a.none(), nb::keep_alive<1, 20>())
       .def("next", &next, "seconds"_a)
       .def("result", &result)
       .def_prop_ro("ended", [](EnumerationTask& task) { return without_lock([&] { return task.at_work().ended(); }); })

@@ -154,7 +154,7 @@ nb::object check_batch(const Values& left_offsets, const Values& left, const Val
 
 void bind_output(nb::module_& module) {
   nb::enum_<Codec>(module, "Codec").value("none", Codec::none).value("zstd", Codec::zstd).value("lz4_raw", Codec::lz4_raw);
-  nb::class_<RowGroupMaker>(module, "RowGroupMaker")
+  nb::class_<RowGroupMaker, Taker>(module, "RowGroupMaker")
       .def(nb::init<bool, Codec, int, nb::object, const std::vector<Objective>&, std::optional<SurpriseArrays>, double>(), "smaller_only"_a, "codec"_a,
            "level"_a, "compress"_a.none(), "objectives"_a, "terms"_a.none(), "unit"_a);
   module.def("encode_bicliques", &encode, "left_offsets"_a, "left"_a, "right_offsets"_a, "right"_a, "root"_a, "layout"_a);

@@ -4,6 +4,7 @@
 #include "bindings/bindings.hpp"
 #include "lanes/pool.hpp"
 #include "output/row_group.hpp"
+#include "search/enumeration.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -32,7 +33,7 @@ inline StoredObjectives objectives_of(const std::vector<Objective>& wanted, cons
 }
 
 /// Makes row groups in any thread; holds what Python gave for it.
-class RowGroupMaker {
+class RowGroupMaker : public Taker {
  public:
   RowGroupMaker(bool smaller_only, Codec codec, int level, nb::object compress, const std::vector<Objective>& objectives,
                 std::optional<SurpriseArrays> terms, double unit)
@@ -40,9 +41,9 @@ class RowGroupMaker {
         stored_(objectives_of(objectives, terms_, unit)) {
     if (compress_.is_none()) check_library(codec_);
   }
-  /// Are lists of places as good as lists of ids? Not where a column holds lists of both sides:
-  /// these would have to be numbered together.
-  bool takes_places() const { return !smaller_only_; }
+  /// Row groups are made by who finds the bicliques. Where a column holds lists of both sides these
+  /// are of ids: places would have to be numbered together.
+  void set(Settings& settings) override;
 
   /// What a thread makes row groups with. Python's lock is taken for pages that a function of
   /// Python compresses, and for nothing else.
@@ -106,6 +107,30 @@ class RowGroupMaker {
   mutable Pool<RowGroupEncoder> encoders_{kMostKept};
   const std::shared_ptr<Pool<Bytes>> bytes_ = std::make_shared<Pool<Bytes>>(kMostKept);  // Python may hold row groups for longer
 };
+
+inline ListColumn column_of(const IdLists& lists) {
+  if (lists.holds_places()) return {lists.offsets().data(), nullptr, lists.places(), &lists.entries};
+  return {lists.offsets().data(), lists.ids()};
+}
+
+/// The row group that a worker makes next.
+class WorkersRowGroup : public OpenRowGroup {
+ public:
+  explicit WorkersRowGroup(const RowGroupMaker& maker) : maker_(maker), encoder_(maker.encoder()) {}
+  void add(const Batch& piece) override {
+    maker_.add(*encoder_, column_of(piece.left), column_of(piece.right), piece.root.data(), piece.size());
+  }
+  std::shared_ptr<RowGroup> finish() override { return maker_.finish(*encoder_); }
+
+ private:
+  const RowGroupMaker& maker_;
+  const std::unique_ptr<RowGroupEncoder> encoder_;
+};
+
+inline void RowGroupMaker::set(Settings& settings) {
+  settings.places = !smaller_only_;
+  settings.encoder = [this] { return std::make_unique<WorkersRowGroup>(*this); };
+}
 
 /// Its rows, its bytes, its columns and its sizes.
 inline nb::object python_of(const std::shared_ptr<RowGroup>& group) {

@@ -3,6 +3,7 @@
 
 #include "bindings/bindings.hpp"
 #include "changes/change_sink.hpp"
+#include "search/enumeration.hpp"
 
 namespace bicliq {
 
@@ -26,7 +27,7 @@ class GraphVertices {
 };
 
 /// The graph, the vertices and what it adds to live as long.
-class Settler {
+class Settler : public Taker {
  public:
   using Vertices = Input<std::int32_t>;
   using Starts = Input<std::int64_t>;
@@ -36,7 +37,9 @@ class Settler {
       : row_start_(row_start), row_(row), left_of_(left_of), right_of_(right_of), left_start_(left_start), right_start_(right_start),
         task_(graph, least, vertices.both(),
               {row_start.data(), row.data(), left_of.data(), right_of.data(), left_start.data(), right_start.data(), left_start.size(), first}, to, few) {}
-  ChangeTask& task() { return task_; }
+  void set(Settings& settings) override {
+    settings.worker = [this](Enumeration& of) { search_changes(task_, of); };
+  }
   /// Whether few were found, which are then among the others of what was found.
   bool finish() {
     const nb::gil_scoped_release release;

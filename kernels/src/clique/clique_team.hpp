@@ -50,7 +50,6 @@ class CliqueRun {
   u64 nodes() const { return nodes_; }
   u32 degeneracy() const { return cores_.degeneracy; }
   const CliqueSeconds& seconds() const { return seconds_; }
-  u64 roots_searched() const { return searched_; }
 
  private:
   static constexpr u32 kWholeGraph = 16384;  // vertices of a core that may be one local graph
@@ -146,7 +145,6 @@ class CliqueRun {
         if (incumbent_.size() == 0) incumbent_.offer({cores_.id[p]});
         continue;
       }
-      ++searched_;
       worker.search({ids_of(found), LocalRows(around, found), {cores_.id[p]}, {}});
     }
   }
@@ -161,7 +159,7 @@ class CliqueRun {
   bool collecting_ = false, proven_ = false;
   u32 first_root_ = 0;
   std::vector<u32> colours_behind_;  // of each root
-  std::atomic<u64> nodes_{0}, searched_{0};
+  std::atomic<u64> nodes_{0};
   CliqueWorkers workers_;  // last: its threads use all that is above
 };
 

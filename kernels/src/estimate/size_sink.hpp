@@ -7,7 +7,6 @@
 #pragma once
 
 #include "graphs/limits.hpp"
-#include "lanes/lanes.hpp"
 #include "search/sink.hpp"
 
 #include <algorithm>
@@ -34,9 +33,8 @@ struct CellCounts {
   std::vector<u64> found, ids;
 };
 
-class SizeSink : public SinkBase {
+class SizeSink : public SinkOfSizes<SizeSink> {
  public:
-  static constexpr bool wants_ids = false;
   SizeSink(const Limits& limits, const Steps& rows, const Steps& columns)
       : sizes(std::size_t{rows.size()} * columns.size()), limits_(limits), rows_(rows), columns_(columns) {}
 
@@ -46,21 +44,6 @@ class SizeSink : public SinkBase {
     std::fill(sizes.found.begin(), sizes.found.end(), 0);
     std::fill(sizes.ids.begin(), sizes.ids.end(), 0);
   }
-  template <class M>
-  void found(u32 rows, const M& members) {
-    add(popcount(rows), members.n);
-  }
-  template <class M>
-  void found_in_leaf(u32 rows, const M& members, u32 joined) {
-    add(popcount(rows), members.n + popcount(joined));
-  }
-  template <class M>
-  void found(const u32*, u32 n, const M& members) {
-    add(n, members.n);
-  }
-  void single_row(u32, const u32*, u32 n) { add(1, n); }
-
- private:
   void add(u32 n_rows, u32 n_columns) {
     if (!limits_.accepts(n_rows, n_columns)) return;
     const std::size_t cell = std::size_t{rows_.of(n_rows)} * columns_.size() + columns_.of(n_columns);
@@ -68,6 +51,7 @@ class SizeSink : public SinkBase {
     sizes.ids[cell] += u64{n_rows} + n_columns;
   }
 
+ private:
   const Limits limits_;
   const Steps &rows_, &columns_;
 };

@@ -29,7 +29,6 @@ struct BitMatrix {
   u32 stride() const { return excluded_words + candidate_words; }
   u32 column_stride() const { return candidate_words * 32; }
   u32* row(u32 r) const { return rows + static_cast<usize>(r) * stride(); }
-  u32 column_word(u32 k, u32 x) const { return columns[static_cast<usize>(k) * column_stride() + x]; }
 
   static usize row_words(u32 excluded, u32 candidates) { return usize{words_for(excluded)} + words_for(candidates); }
   /// Words of the rows of such a matrix, 32 rows at a time: below 2^32 the searches, which keep

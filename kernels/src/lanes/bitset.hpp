@@ -13,7 +13,7 @@ inline u32 last_bit(u64 x) { return 63 - static_cast<u32>(__builtin_clzll(x)); }
 
 template <u32 W>
 struct Bits {
-  static constexpr u32 kWords = W, kChunkWords = W < 8 ? W : 8, kChunks = W / kChunkWords;
+  static constexpr u32 kChunkWords = W < 8 ? W : 8, kChunks = W / kChunkWords;
   typedef u64 Chunk __attribute__((vector_size(8 * kChunkWords), may_alias));
   Chunk chunk[kChunks];
 

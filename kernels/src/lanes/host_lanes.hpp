@@ -8,7 +8,6 @@
 namespace bicliq {
 
 inline u32 popcount(u32 x) { return static_cast<u32>(__builtin_popcount(x)); }
-inline u32 popcount64(u64 x) { return static_cast<u32>(__builtin_popcountll(x)); }
 /// Index of the lowest set bit of a word that is not zero.
 inline u32 first_set(u32 x) { return static_cast<u32>(__builtin_ctz(x)); }
 

@@ -51,6 +51,14 @@ struct Settings {
   }
 };
 
+/// Who takes what an enumeration finds, where it is not a batch; the search holds it.
+class Taker {
+ public:
+  virtual ~Taker() = default;
+  /// Says in the settings what it needs: a `worker` with a sink of its own, or an `encoder`.
+  virtual void set(Settings& settings) = 0;
+};
+
 /// What is searched: a CSR matrix of the left side, which the caller keeps, and how.
 struct Request {
   const std::int64_t* indptr;

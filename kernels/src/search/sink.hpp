@@ -15,7 +15,7 @@
 //   wants_best           columns_needed, aim, aim_leaf, aim_wide (best/best_sink.hpp)
 #pragma once
 
-#include "lanes/types.hpp"
+#include "lanes/lanes.hpp"
 
 namespace bicliq {
 
@@ -36,6 +36,29 @@ struct SinkBase {
   /// Nothing comes any more from this worker.
   void finish() {}
   u64 digest() const { return 0; }
+};
+
+/// A sink that asks of a biclique only how large it is: `Self` has add(rows, columns).
+template <class Self>
+struct SinkOfSizes : SinkBase {
+  static constexpr bool wants_ids = false;
+
+  template <class M>
+  void found(u32 rows, const M& members) {
+    self().add(popcount(rows), members.n);
+  }
+  template <class M>
+  void found_in_leaf(u32 rows, const M& members, u32 joined) {
+    self().add(popcount(rows), members.n + popcount(joined));
+  }
+  template <class M>
+  void found(const u32*, u32 n, const M& members) {
+    self().add(n, members.n);
+  }
+  void single_row(u32, const u32*, u32 n) { self().add(1, n); }
+
+ private:
+  Self& self() { return static_cast<Self&>(*this); }
 };
 
 }  // namespace bicliq

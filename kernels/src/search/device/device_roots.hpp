@@ -59,12 +59,29 @@ inline bool contained_row(const Run& g, u32 row, const u32* columns, u32 n) {
   return false;
 }
 
+/// What is reported before the search, unless bicliques are written: those of one row, and those of
+/// the roots themselves. A sink counts all others: what one counts that is new is counted here too.
+struct Reported {
+  u64 found = 0, digest = 0;
+
+  /// `hash()` is that of the biclique.
+  template <class Hash>
+  void add(const Run& run, Hash hash) {
+    ++found;
+    if (run.row_hashes) digest += hash();
+  }
+  void publish(Counters* counters) const {
+    atomicAdd(&counters->found, found);
+    atomicAdd(&counters->digest, digest);
+  }
+};
+
 /// Reports the bicliques of one row: a row with all its columns, if no other row has all of them.
 extern "C" __global__ void single_rows(const Run* run) {
   const Run& g = *run;
   const Limits limits = g.limits();
   const u32 warps = gridDim.x * blockDim.x / kLanes;
-  u64 found = 0, digest = 0;
+  Reported reported;
   for (u32 row = (blockIdx.x * blockDim.x + threadIdx.x) / kLanes; row < g.n_rows; row += warps) {
     const u32* columns = g.row_columns + g.row_start[row];
     const u32 n = g.row_degree(row);
@@ -73,15 +90,13 @@ extern "C" __global__ void single_rows(const Run* run) {
       if (lane_id() == 0) add_task(g, {kOneRow, row, 0});
       continue;
     }
-    ++found;
-    if (!g.row_hashes) continue;
-    u64 hash = 0;
-    for (u32 i = 0; i < n; ++i) hash += g.column_hashes[columns[i]];
-    digest += g.hash_of(g.row_hashes[row], hash);
+    reported.add(g, [&] {
+      u64 hash = 0;
+      for (u32 i = 0; i < n; ++i) hash += g.column_hashes[columns[i]];
+      return g.hash_of(g.row_hashes[row], hash);
+    });
   }
-  if (lane_id() != 0 || !found) return;
-  atomicAdd(&g.counters->found, found);
-  atomicAdd(&g.counters->digest, digest);
+  if (lane_id() == 0 && reported.found) reported.publish(g.counters);
 }
 
 // ---- roots --------------------------------------------------------------------------------------
@@ -118,7 +133,8 @@ class RootBuilder {
         counts_(ids_ + run.n_columns), list_(counts_ + run.n_columns), limits_(run.limits()),
         needed_(limits_.min_rows > 2 ? limits_.min_rows : 2) {}
 
-  u64 found = 0, digest = 0, nodes = 0, dropped = 0;  // of thread 0
+  Reported reported;  // by thread 0
+  u64 nodes = 0, dropped = 0;
 
   /// Builds the subtree of a root, and reports its own biclique; false where memory has run out.
   bool root(u32 v) {
@@ -271,8 +287,7 @@ class RootBuilder {
     ++nodes;
     if (g_.output) return;  // the warp that takes the root's first task writes it
     if (!limits_.accepts(d_, 1 + s_.n_joined)) return;
-    ++found;
-    if (g_.row_hashes) digest += g_.hash_of(s_.rows_hash, s_.hash + g_.column_hashes[v_]);
+    reported.add(g_, [this] { return g_.hash_of(s_.rows_hash, s_.hash + g_.column_hashes[v_]); });
   }
   bool promising() const {
     return limits_.reached(d_, 1ull + s_.n_joined + s_.n_candidates);
@@ -488,8 +503,7 @@ inline void build(const Run* run, const u32* roots, u64 n_roots, u64* next, u32 
     if (taken >= n_roots || !builder.root(roots[taken])) break;
   }
   if (threadIdx.x != 0) return;
-  atomicAdd(&run->counters->found, builder.found);
-  atomicAdd(&run->counters->digest, builder.digest);
+  builder.reported.publish(run->counters);
   atomicAdd(&run->counters->nodes, builder.nodes);
   atomicAdd(&run->counters->dropped, builder.dropped);
 }
