@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.encoded import open_text
+from bicliq.pipeline.formats.lines import TextLines
 from bicliq.pipeline.formats.one_set import Row, one_set_rows
 from bicliq.pipeline.formats.problems import int64_of
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
@@ -20,25 +19,35 @@ SAFE_DIGITS = 18
 """Whole numbers of so many digits fit 64 bits."""
 
 
+METIS_FORM = (1, 2)
+"""Line and field in which METIS says what there is, as 011."""
+
+
 def adjacency_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Row i holds the right neighbours of left vertex i.
 
     With a head 'n n_left n_edges', its own id comes first.
     """
-    with open_text(source.uri, source.settings.encoding) as raw:
-        text = io.TextIOWrapper(raw, "utf-8-sig", errors="replace")
-        rows = [(n, _neighbours(source, n, line)) for n, line in enumerate(text, 1)]
+    lines = TextLines(source.uri, source.settings)
+    rows = [(number, _neighbours(source, number, line)) for number, line in lines]
     body = one_set_rows(source, rows) or _labelled_rows(source, rows)
     lengths = np.array([len(row) for _, row in body], dtype=np.int64)
     left = np.repeat(np.array([vertex for vertex, _ in body], dtype=np.int64), lengths)
     right = np.concatenate([row for _, row in body]) if body else np.zeros(0, np.int64)
-    yield EdgeBatch(pa.record_batch({"left": left, "right": right}), lambda row: f"{source.uri}, edge {row}")
+    yield lines.told(
+        EdgeBatch(pa.record_batch({"left": left, "right": right}), lambda row: f"{source.uri}, edge {row}")
+    )
 
 
 def _neighbours(source: EdgeSource, number: int, line: str) -> npt.NDArray[np.int64]:
     """The ids of a line; an array takes an eighth of the memory of its words."""
     fields = line.split()
-    for value in fields:
+    for at, value in enumerate(fields):
+        if value[0] == "0" and len(value) > 1 and (number, at) != METIS_FORM:
+            raise InputError(
+                f"{source.uri}, line {number}: {shown(value)} begins with a zero, as no number does: write it without; rows of 0"
+                " and 1 without blanks between are read with format = 'matrix', names with format = 'baskets'"
+            )
         if not (value.isascii() and value.isdigit()):
             raise InputError(f"{source.uri}, line {number}: {shown(value)} is no whole number from 0; mend the line")
         if len(value) > SAFE_DIGITS and int64_of(value) is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -23,6 +24,10 @@ AS_MATRIX = (
     "looks like a matrix, whose cells say which row has which column: read it with format = 'matrix' (rows are left,"
     " columns are right, 0 and blanks are no edges)"
 )
+
+
+GLUED = re.compile("[01]{2,}")
+"""A line of a matrix of 0 and 1 without blanks between."""
 
 
 @lru_cache(1 << 14)

@@ -7,8 +7,10 @@ read from.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +27,20 @@ SIDES = ("left", "right")
 
 LIST_MARKS = ";|,"
 """What stands between the ids of a field that holds several, nearly always."""
+
+QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
+
+LIST = re.compile(r"""[\[({]\s*['"\[({]|\[[^\]]*\]?$|\{[^{}]*\}$|\((?:[^()]*,[^()]*)?\)$|\w+\(\s*[\[({]""", re.DOTALL)
+"""How lists, tuples and sets begin as Python, JSON, NumPy and PostgreSQL write them."""
+
+PART_OF_LIST = re.compile(r"""(?:\]|['"]\s*[)}])$""")
+"""How one ends."""
+
+CLOSED_BY = {"]": "[", ")": "(", "}": "{"}
+
+NUMBER = r"(?:[-+.\de]+|nan|inf|true|false)"
+PRINTED = re.compile(rf"""^{NUMBER}(?:\s+{NUMBER})+$|^np\.\w+\(|^\w+\(['"]""", re.IGNORECASE)
+"""Items that are no labels: numbers with blanks between, as NumPy writes them; np.int64(1)."""
 
 FORMS = ("case", "unicode")
 
@@ -47,7 +63,17 @@ def _taken_apart(source: EdgeSource, batch: EdgeBatch, mark: str) -> EdgeBatch:
         if not pa.types.is_string(batch.edges[side].type):
             continue
         cells = batch.edges[side].dictionary_encode()
-        lists: list[list[str | None]] = [[*_items(cell, mark)] for cell in cells.dictionary.to_pylist()]
+        lists: list[list[str | None]] = []
+        for cell in cells.dictionary.to_pylist():
+            try:
+                lists.append([*_items(cell, mark)])
+            except (ValueError, SyntaxError):
+                row = pc.index(cells.indices, len(lists)).as_py()
+                raise InputError(
+                    f"{batch.place(row)}, column {source.columns[side]} ({side}): {shown(cell)} looks like a list, and is"
+                    " not one whole with commas between its items, as ['a', 'b'] is (NumPy's arrays have none: write lists,"
+                    " as with .tolist()); mend it"
+                ) from None
         codes = pc.fill_null(cells.indices, len(lists))
         lists.append([None])  # a field without a label stays one
         lengths = np.array([len(found) for found in lists], np.int64)
@@ -61,16 +87,36 @@ def _taken_apart(source: EdgeSource, batch: EdgeBatch, mark: str) -> EdgeBatch:
 
 
 def _items(cell: str, mark: str) -> list[str]:
-    """The labels of a field: a Python or JSON list, or what stands between marks."""
+    """The labels of a field: a list as Python or JSON write it, or what stands between marks.
+
+    Raises
+    ------
+    ValueError
+        Where it looks like a list, and its items have no commas between, or it is cut off.
+    """
     text = cell.strip()
-    items: Sequence[object] = text.split(mark)
-    if text.startswith("[") and text.endswith("]"):
-        try:
-            items = ast.literal_eval(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            inner = text[1:-1]
-            items = [item.strip().strip("\"'") for item in inner.split(mark if mark in inner else ",")]
-    return [label for item in items if (label := str(item).strip())]
+    if not LIST.match(text):
+        if PART_OF_LIST.search(text) and CLOSED_BY[text[-1]] not in text:
+            raise ValueError
+        return [label for item in text.split(mark) if (label := item.strip())]
+    if CLOSED_BY.get(text[-1]) != text[0]:
+        raise ValueError
+    inner, labels, at = text[1:-1].strip(), [], 0
+    item = _item_pattern("," if QUOTED.match(inner) or mark not in inner else mark)
+    while at < len(inner):
+        found = item.match(inner, at)
+        if found is None or PRINTED.search(found[1]):
+            raise ValueError
+        labels.append(ast.literal_eval(found[1]) if QUOTED.match(found[1]) else found[1])
+        at = found.end()
+    return [label for some in labels if (label := some.strip())]
+
+
+@cache
+def _item_pattern(mark: str) -> re.Pattern[str]:
+    """An item of a list, in quotes or as it is, to the mark behind it."""
+    mark = re.escape(mark)
+    return re.compile(rf"\s*({QUOTED.pattern}|[^'\"\[({{{mark}][^{mark}]*?|)\s*(?:{mark}|$)", re.DOTALL)
 
 
 def _with_rows(
@@ -109,7 +155,7 @@ def told_lists(uri: str, columns: Mapping[str, Sequence[str]], settings: IngestS
 
 
 def _told_list(uri: str, name: str, cells: Sequence[str]) -> Iterator[str]:
-    lists = [cell for cell in cells if cell.strip().startswith("[") and cell.strip().endswith("]")]
+    lists = [cell for cell in cells if LIST.match(cell.strip())]
     found = [(mark, [cell for cell in cells if _holds(cell, mark)]) for mark in LIST_MARKS]
     mark, fields = (",", lists) if lists else max(found, key=lambda one: len(one[1]))
     if 2 * len(fields) > len(cells) > 1:
@@ -121,8 +167,8 @@ def _told_list(uri: str, name: str, cells: Sequence[str]) -> Iterator[str]:
 
 
 def _holds(cell: str, mark: str) -> bool:
-    """Whether a mark stands in a field as between ids: a comma before a blank is one of a text."""
-    return mark in cell.strip().strip(mark) and (mark != "," or ", " not in cell)
+    """Whether a mark stands in a field as between ids."""
+    return mark in cell.strip().strip(mark)
 
 
 # ---- labels that differ in form alone ------------------------------------------------------------

@@ -54,7 +54,7 @@ def matrix_table(
         for place, some in values.items():
             _refuse_missing(name, columns[place], some)
     rows = index if at is None else column(at)
-    if rows is not None and len(_as_compared(rows, settings).unique()) < len(rows):
+    if rows is not None and len((as_compared(rows) if settings.strip else rows).unique()) < len(rows):
         raise InputError(f"{name}: some rows share a name; two vertices would become one: rename them")
     if settings.sides == "source-target":
         refuse_two_sets(name, list(range(n)) if rows is None else rows.to_pylist(), list(labels.values()))
@@ -75,9 +75,16 @@ def matrix_table(
     return table, (*said, *remarks)
 
 
-def _as_compared(names: pa.Array | pa.ChunkedArray, settings: IngestSettings) -> pa.Array | pa.ChunkedArray:
+def as_compared(names: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Names without blanks around them, as labels are: two that are alike then would be one vertex.
+
+    Examples
+    --------
+    >>> as_compared(pa.array(["ann", " ann"])).to_pylist()
+    ['ann', 'ann']
+    """
     text = pa.types.is_string(names.type) or pa.types.is_large_string(names.type)
-    return pc.utf8_trim_whitespace(names) if text and settings.strip else names
+    return pc.utf8_trim_whitespace(names) if text else names
 
 
 def _refuse_missing(name: str, called: str, cells: pa.Array) -> None:

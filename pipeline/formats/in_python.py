@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.cells import looks_like_matrix
+from bicliq.pipeline.formats.columns import SAMPLE
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import brief, shown
+
+CELLS = 1000
+"""Items of a list that show whether it is one of a matrix."""
 
 
 def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> dict[str, list[Any]]:
@@ -27,20 +33,25 @@ def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> dict[st
     Raises
     ------
     InputError
-        Where one is no list of items, or all may be edges as well.
+        Where one is no list of items, or all may be edges, rows of a table or of a matrix as well.
     """
     by_key = isinstance(baskets, Mapping) or hasattr(baskets, "items")
     named = [
         (key, items if isinstance(items, Mapping) else _items(name, key, items))
         for key, items in (baskets.items() if by_key else enumerate(baskets))
     ]
+    if settings.format != "baskets":
+        refuse_cells(name, [items for _, items in named[:SAMPLE]], "say format = 'baskets'")
     if not by_key:
         _refuse_edges(name, baskets, settings)
     pairs = [(key, item) for key, items in named for item in items]
     columns = {"left": [key for key, _ in pairs], "right": [item for _, item in pairs]}
-    if any(_has_numbers(items) for _, items in named):
+    have_numbers = [_has_numbers(name, key, items) for key, items in named]
+    if any(have_numbers):
         columns["weight"] = [
-            _number(items[item]) if _has_numbers(items) else 1.0 for _, items in named for item in items
+            _number(items[item]) if has_numbers else 1.0
+            for (_, items), has_numbers in zip(named, have_numbers, strict=True)
+            for item in items
         ]
     return columns
 
@@ -56,6 +67,11 @@ def _items(name: str, key: Any, items: Any) -> list[Any]:
 
 def _refuse_edges(name: str, baskets: Sequence[Any], settings: IngestSettings) -> None:
     """Raise an `InputError` where lists may be edges, or their numbers be vertices."""
+    if len(baskets) and settings.format != "baskets" and isinstance(baskets[0], Mapping):
+        raise InputError(
+            f"{name}: each is a dict, which may be a row of a table or a basket with numbers of its items; give rows as a"
+            " frame: pandas.DataFrame(rows), and baskets by name, as in dict(enumerate(baskets))"
+        )
     if len(baskets) and settings.format != "baskets" and all(_is_pair(items) for items in baskets):
         raise InputError(
             f"{name}: each is a {type(baskets[0]).__name__} of two, which may be a basket of two items or an edge; say"
@@ -73,13 +89,42 @@ def _is_pair(items: Any) -> bool:
     return isinstance(items, Sequence | np.ndarray) and len(items) == 2
 
 
-def _has_numbers(items: Any) -> bool:
-    """Whether the items of a basket have numbers, truth values or nothing beside them."""
-    return (
-        isinstance(items, Mapping)
-        and len(items) > 0
-        and all(value is None or isinstance(value, numbers.Real | np.bool_) for value in items.values())
-    )
+def _has_numbers(name: str, key: Any, items: Any) -> bool:
+    """Whether the items of a basket have numbers, truth values or nothing beside them.
+
+    Dicts of attributes, as networkx has them, are of edges; anything else says not what is one.
+    """
+    if not isinstance(items, Mapping):
+        return False
+    values = items.values()
+    if all(value is None or isinstance(value, numbers.Real | np.bool_) for value in values):
+        return len(items) > 0
+    if not all(isinstance(value, Mapping) for value in values):
+        raise InputError(
+            f"{name}: beside the items of basket {shown(key)} stand {shown(str([*islice(values, 3)]))}, and not numbers alone;"
+            " give numbers, 0 where it has no such item, or a list of its items alone"
+        )
+    return False
+
+
+def refuse_cells(name: str, rows: Sequence[Any], cure: str) -> None:
+    """Raise an `InputError` where lists are no items, but cells of the rows of a matrix.
+
+    Parameters
+    ----------
+    name, rows
+        What it is, for messages; some first lists.
+    cure
+        What to do where they are items.
+    """
+    lists = [[*islice(items, CELLS)] for items in rows if not isinstance(items, Mapping | None)]
+    words = [[*map(str, items)] for items in lists]
+    truths = any(isinstance(item, bool | np.bool_) for items in lists for item in items)
+    if truths or (any(len(set(some)) < len(some) for some in words) and looks_like_matrix(words)):
+        raise InputError(
+            f"{name}: {shown(str(lists[0]))} looks like a row of a matrix, and not like items; make a frame of the rows, as"
+            f" with pandas.DataFrame, and say format = 'matrix'; if they are items, {cure}"
+        )
 
 
 def _number(value: Any) -> float | None:
@@ -116,15 +161,21 @@ def _refuse_tuples(name: str, column: str, values: Any) -> None:
                 f"{name}, row {row}, column {column}: {shown(value)} is a {kind}, and an id is text or a whole number;"
                 f" make text of each {kind} with str, or a list where it holds several ids"
             )
-        if value is not None and value == value:
+        if not _is_missing(value):
             return  # Arrow refuses columns of several types
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value stands for none: NaN, and those of pandas."""
+    named = type(value).__name__ in ("NoneType", "NAType", "NaTType")
+    return named or (isinstance(value, numbers.Number) and bool(value != value))
 
 
 def _mixed(column: str, values: Any) -> str | None:
     """Where the type of a column changes, in words; None where it does not."""
     first: Any = None
     for row, value in enumerate(values):
-        if value is None or value != value:  # NaN is missing
+        if _is_missing(value):
             continue
         if first is not None and type(value) is not type(first):
             kinds = type(value).__name__, type(first).__name__

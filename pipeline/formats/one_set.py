@@ -1,9 +1,10 @@
 """Lines of whole numbers that are no adjacency lists: matrices, and graphs of one set of vertices.
 
 LAD: the number of vertices, then a line each, its degree first. METIS: numbers of vertices and
-edges, then the neighbours of each, from 1. NDE: the number of vertices, 'vertex degree' a line,
-then a line an edge. Each is told by numbers that must agree with each other, read as the graph that
-it is where a graph of one set is asked for, and refused elsewhere.
+edges, then the neighbours of each, from 1; weights between them are left out. NDE: the number of
+vertices, 'vertex degree' a line, then a line an edge. Each is told by numbers that must agree with
+each other, read as the graph that it is where a graph of one set is asked for, and refused
+elsewhere.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.cells import GLUED
 from bicliq.pipeline.formats.source import EdgeSource
 
 Row: TypeAlias = tuple[int, npt.NDArray[np.int64]]
@@ -22,6 +24,10 @@ Row: TypeAlias = tuple[int, npt.NDArray[np.int64]]
 
 LEAST_DEGREES = 3
 """Lines whose first number is the number of those behind it, at least, to be taken for degrees."""
+
+
+FORMS = {int(f"{form:b}"): (form >> 2, form >> 1 & 1, form & 1) for form in range(8)}
+"""METIS: whether vertices have sizes and weights, and edges weights, by the digits of a number."""
 
 
 def one_set_rows(source: EdgeSource, lines: Sequence[Row]) -> list[Row] | None:
@@ -68,14 +74,26 @@ def one_set_rows(source: EdgeSource, lines: Sequence[Row]) -> list[Row] | None:
 
 def _refuse_matrix(source: EdgeSource, body: Sequence[npt.NDArray[np.int64]]) -> None:
     filled = [row for row in body if len(row)]
-    if len(filled) < 2 or any(row.max() > 1 for row in filled):
-        return
-    widths = {len(row) for row in filled}
-    if (len(widths) == 1 and widths != {1}) or any(len(np.unique(row)) < len(row) for row in filled):
+    if len(filled) > 1 and (_are_cells(filled) or _are_glued(filled)):
         raise InputError(
-            f"{source.uri}, line 1: the lines hold 0 and 1 alone, as those of a matrix do: read it with format = 'matrix'; if 0"
-            " and 1 are neighbours, format = 'baskets' reads them"
+            f"{source.uri}, line 1: the lines hold 0 and 1 alone, as those of a matrix do: read it with format = 'matrix'; if"
+            " they hold neighbours, format = 'baskets' reads them"
         )
+
+
+def _are_cells(rows: Sequence[npt.NDArray[np.int64]]) -> bool:
+    if any(row.max() > 1 for row in rows):
+        return False
+    widths = {len(row) for row in rows}
+    return (len(widths) == 1 and widths != {1}) or any(len(np.unique(row)) < len(row) for row in rows)
+
+
+def _are_glued(rows: Sequence[npt.NDArray[np.int64]]) -> bool:
+    """Whether all are one number each of as many digits, 0 and 1 alone: cells without blanks."""
+    if any(len(row) > 1 for row in rows):
+        return False
+    words = [str(row[0]) for row in rows]
+    return len(set(map(len, words))) == 1 and all(map(GLUED.fullmatch, words))
 
 
 def _lad(body: Sequence[npt.NDArray[np.int64]]) -> list[Row] | None:
@@ -97,11 +115,22 @@ def _nde(body: Sequence[npt.NDArray[np.int64]]) -> list[Row] | None:
 
 
 def _metis(body: Sequence[npt.NDArray[np.int64]]) -> list[Row] | None:
-    if not body or len(body[0]) != 2:
+    """The neighbours of each vertex, without its weights and those of its edges.
+
+    Which of them are there says a third number of the head, and a fourth how many a vertex has.
+    """
+    if not body or not 2 <= len(body[0]) <= 4:
         return None
-    n, m = (int(size) for size in body[0])
-    rows = [*body[1:], *[np.zeros(0, np.int64)] * max(0, n - len(body) + 1)]  # lines at the end may be blank
-    if m == 0 or len(rows) != n or sum(map(len, rows)) != 2 * m or any(len(row) and row.min() < 1 for row in rows):
+    n, m, form, n_weights = (*map(int, body[0]), *(0, 1)[len(body[0]) - 2 :])
+    if form not in FORMS:
+        return None
+    sizes, weights, of_edges = FORMS[form]
+    skip, step = sizes + weights * n_weights, 1 + of_edges
+    rows = [*body[1:], *[np.zeros(skip, np.int64)] * max(0, n - len(body) + 1)]  # lines at the end may be blank
+    if m == 0 or len(rows) != n or any(len(row) < skip or (len(row) - skip) % step for row in rows):
+        return None
+    rows = [row[skip::step] for row in rows]
+    if sum(map(len, rows)) != 2 * m or any(len(row) and not 1 <= row.min() <= row.max() <= n for row in rows):
         return None
     return [(vertex, row) for vertex, row in enumerate(rows, 1)]
 

@@ -22,6 +22,7 @@ from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.formats.columns import SAMPLE, asked_keys, choose_columns
 from bicliq.pipeline.formats.files import input_errors, open_bytes
 from bicliq.pipeline.formats.forms import told_lists
+from bicliq.pipeline.formats.in_python import refuse_cells
 from bicliq.pipeline.formats.labels import plain_numbers, tidy
 from bicliq.pipeline.formats.problems import DROP_NULLS, first_failing
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource, Layout
@@ -57,7 +58,17 @@ def names_of_sides(layout: Layout) -> list[str]:
 def told_cells(
     source: str, columns: Mapping[str, pa.Array | pa.ChunkedArray], settings: IngestSettings
 ) -> tuple[str, ...]:
-    """Say which columns of text hold several labels a cell, by their first cells."""
+    """Say which columns of text hold several labels a cell, by their first cells.
+
+    Raises
+    ------
+    InputError
+        Where one of lists holds rows of a matrix.
+    """
+    for name, cells in columns.items():
+        if is_list(cells.type):
+            called = f"{source}, column {shown(name)}"
+            refuse_cells(called, cells[:SAMPLE].to_pylist(), "take them apart first, a row an item")
     text = {
         name: [cell for cell in cells[:SAMPLE].to_pylist() if isinstance(cell, str)] for name, cells in columns.items()
     }
@@ -228,7 +239,9 @@ def _column(source: EdgeSource, role: str, column: pa.Array, place: Callable[[in
         raise InputError(f"{source.uri}, {where}: {brief(error)}") from None
     except pa.ArrowInvalid as error:
         row = first_failing(convert, column)
-        raise InputError(f"{place(row)}, {where}: {shown(str(column[row]))} {brief(error)}") from None
+        raise InputError(
+            f"{place(row)}, {where}: {shown(str(column[row]))}{':' * (role == 'time')} {brief(error)}"
+        ) from None
     if role in ("left", "right") and pa.types.is_string(found.type):
         found, stripped = tidy(found, source.settings, typed=True)
     if found.null_count and source.settings.nulls == "error":

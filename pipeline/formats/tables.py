@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.columns import SAMPLE, wants_weight
 from bicliq.pipeline.formats.files import Files
-from bicliq.pipeline.formats.frame_matrix import matrix_table
+from bicliq.pipeline.formats.frame_matrix import as_compared, matrix_table
 from bicliq.pipeline.formats.in_python import array_of_values, basket_columns
 from bicliq.pipeline.formats.parquet import (
     BATCH_ROWS,
@@ -281,8 +281,11 @@ def from_matrix(matrix: SparseMatrix | npt.NDArray[Any], left: Sequence[Any], ri
         if len(labels) != size:
             raise InputError(f"{frame.name}: {len(labels):,} {side} labels for {size:,} of the matrix; give one each")
         values = array_of_values(frame.name, side, labels)
-        if len(values.unique()) != size:
-            raise InputError(f"{frame.name}: some {side} labels are there twice; two vertices would become one")
+        if len(as_compared(values).unique()) != size:
+            raise InputError(
+                f"{frame.name}: some {side} labels are there twice, blanks around them aside; two vertices would become one:"
+                " rename them"
+            )
         columns[side] = values.take(ends[at])
     return pa.table({**columns, "weight": weight})
 
@@ -432,6 +435,8 @@ def _dask_frame(name: str, frame: Any, settings: IngestSettings) -> Frame:
 
 def _matrix_frame(name: str, matrix: Any) -> Frame:
     """Entries of a sparse matrix, what is not 0 of a dense one: rows left, columns right."""
+    if np.ma.is_masked(matrix):
+        raise InputError(f"{name}: some of its cells are masked; say what they are, as in matrix.filled(0) for no edge")
     if hasattr(matrix, "tocoo"):
         entries = matrix.tocoo()
         shape, columns = matrix.shape, {"left": entries.row, "right": entries.col, "weight": entries.data}

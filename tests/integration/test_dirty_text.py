@@ -89,7 +89,9 @@ def test_cliques_of_cases(name):
 
 
 def test_ragged_lines_point_to_baskets_first():
-    with pytest.raises(InputError, match=r"line 2, 3 columns: .*format = 'baskets', or drop such lines"):
+    with pytest.raises(
+        InputError, match=r"line 2, 3 columns: .*format = 'baskets' \(and header = true if line 1 is names\), or drop"
+    ):
         read(CASES / "c19-ragged.csv")
 
 
@@ -281,6 +283,55 @@ def test_fields_are_taken_apart_on_either_side_from_files_and_frames(tmp_path, f
     assert edges_of(read_edge_table(frame, IngestSettings(**settings))) == pairs
 
 
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "['jam', 'tea']",
+        '["jam", "tea"]',
+        "[jam, tea]",
+        "('jam', 'tea')",
+        "('jam', 'tea',)",
+        "{'tea', 'jam'}",
+        "{jam,tea}",
+    ],
+)
+@pytest.mark.parametrize("door", ["text", "frame"])
+def test_lists_are_taken_apart_however_they_are_written(tmp_path, cell, door):
+    frame = pd.DataFrame({"u": ["ann", "bob"], "v": [cell, "jam"]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    table = read_edge_table(frame if door == "frame" else str(tmp_path / "t.csv"), IngestSettings(split=","))
+    assert edges_of(table) == {("ann", "jam"), ("ann", "tea"), ("bob", "jam")}
+
+
+@pytest.mark.parametrize("cell", [
+    "['jam' 'tea']", "[1 2 3]", "[1. nan]", "['a' 'b' ... 'z']", "['jam', 'tea'", "('jam', 'tea'", "jam', 'tea']", "jam, tea]",
+    "array(['jam'], dtype=object)", "frozenset({'jam'})", "[np.int64(1)]", "[np.str_('jam')]", "[['jam'], 'tea']", '{"jam": 1}',
+])  # fmt: skip
+@pytest.mark.parametrize("door", ["text", "frame", "update"])
+def test_what_looks_like_a_list_and_is_none_is_refused(tmp_path, cell, door):
+    frame = pd.DataFrame({"u": ["bob", "ann"], "v": ["['jam']", cell]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    source, store = frame if door == "frame" else tmp_path / "t.csv", tmp_path / "store"
+    if door == "update":
+        bicliq.enumerate(pd.DataFrame({"u": ["ann"], "v": ["jam"]}), store=store, split=",")
+    with pytest.raises(InputError, match=r"(row 1|line 3), column v \(right\): .* looks like a list"):
+        bicliq.update(store, source) if door == "update" else bicliq.enumerate(source, split=",")
+
+
+@pytest.mark.parametrize("cells", [["jam, tea", "tea, rum"], ["('jam', 'tea')", "('jam',)"], ["{jam,tea}", "{jam}"]])
+@pytest.mark.parametrize("door", ["text", "frame"])
+def test_fields_that_hold_several_labels_are_said_however_they_are_written(tmp_path, cells, door):
+    frame = pd.DataFrame({"u": ["ann", "bob"], "v": cells})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    said = bicliq.enumerate(frame if door == "frame" else tmp_path / "t.csv").account["assumed"]
+    assert any("most fields of column 'v'" in sentence and "split = ','" in sentence for sentence in said)
+
+
+def test_brackets_within_labels_are_theirs(tmp_path):
+    table = of_text(tmp_path, "u\tv\nann\t(hyper)active;[old] jam\nbob\tSmith (Joe);f(x)\n", "t.tsv", split=";")
+    assert {label for _, label in edges_of(table)} == {"(hyper)active", "[old] jam", "Smith (Joe)", "f(x)"}
+
+
 def test_items_that_are_numbers_are_numbers_and_keep_their_weights_and_places(tmp_path):
     table = of_text(tmp_path, "u,v,w\nann,1;2,3\nbob,2,4\n", weight="w", split=";")
     assert edges_of(table) == {("ann", 1), ("ann", 2), ("bob", 2)}
@@ -312,6 +363,10 @@ def test_an_update_is_read_as_its_run_was(tmp_path):
     ("u;v;w\na;b;3,5\n", {"weight": "w", "left": "u", "right": "v"}, ("line 2, column w", "decimal comma: write 3.5")),
     ("u,v,t\na,b,31.01.2026\n", {"time": "t", "since": "2020-01-01"}, ("line 2, column t", "write 2026-01-31")),
     ("u,v,t\na,b,1/2/2026\n", {"time": "t", "since": "2020-01-01"}, ("write the year first",)),
+    ('u,v,w\na,b,"1,000"\n', {"weight": "w"}, ("line 2, column w", "write 1000 if", "or 1.000 if")),
+    ('u,v,w\na,b,"1,234.5"\n', {"weight": "w"}, ("write 1234.5",)),
+    ("u,v,w\na,b,50%\n", {"weight": "w"}, ("'50%' is no number; write 50",)),
+    ("u,v,t\na,b,20260201\nc,b,20240101\n", {"time": "t", "window": "7d"}, ("line 2, column t", "write 2026-02-01,")),
 ])  # fmt: skip
 def test_numbers_and_dates_of_other_countries_get_their_cure(tmp_path, text, settings, words):
     message = refusal(tmp_path, text, **settings)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import duckdb
 import numpy as np
 import pandas as pd
@@ -38,6 +40,13 @@ ANSWERED = {
         {"u": ["ann", "bob"], "v": pa.array([["jam", "tea"], ["tea", "tea"]], pa.list_(pa.string(), 2))}
     ),
     "blanks": {"ann": [" jam", "tea "], "bob": ["tea"]},
+    "dicts of attributes": {"ann": {"jam": {}, "tea": {"weight": 2}}, "bob": {"tea": {}}},
+    "lists of NumPy, as pandas reads Parquet": pd.DataFrame(
+        {"u": ["ann", "bob"], "v": [np.array(["jam", "tea"]), np.array(["tea"])]}
+    ),
+    "such lists below a missing one": pd.DataFrame(
+        {"u": ["cid", "ann", "bob"], "v": [pd.NA, np.array(["jam", "tea"]), np.array(["tea"])]}, dtype=object
+    ),
     "dicts of numbers": {"ann": {"jam": 2, "tea": True}, "bob": {"jam": 0, "tea": np.int64(1)}},
 }
 
@@ -57,6 +66,17 @@ REFUSED = {
     "lists of lists": (pl.DataFrame({"u": ["a"], "v": [[["x"]]]}), "has no labels"),
     "lists on both sides": (pl.DataFrame({"u": [["a"]], "v": [["x"]]}), "both columns, 'u', 'v', hold lists"),
     "lists of two": ([["ann", "jam"], ["bob", "jam"]], "each is a list of two"),
+    "records": ([{"u": "ann", "v": "jam"}, {"u": "bob", "v": "jam"}], r"pandas\.DataFrame\(rows\)"),
+    "records of numbers": ([{"u": 1, "v": 2}, {"u": 2, "v": 2}], r"pandas\.DataFrame\(rows\)"),
+    "a series of records": (pd.Series([{"u": "ann", "v": "jam"}]), "and not numbers alone"),
+    "dicts of text": ({"ann": {"jam": "1", "tea": "0"}}, "basket 'ann' stand .*'1', '0'.*, and not numbers alone"),
+    "dicts of numbers and attributes": ({"ann": {"jam": 0, "tea": {}}}, "and not numbers alone"),
+    "rows of 0 and 1": ([[0, 1, 1], [1, 0, 1]], "row of a matrix.*format = 'baskets'"),
+    "truth values": ([[True, False, True]], "row of a matrix"),
+    "named rows of 0 and 1": ({"ann": [0, 1, 1], "bob": [1, 0, 1]}, "row of a matrix"),
+    "a series of rows of 0 and 1": (pd.Series([[0, 1, 1], [1, 0, 1]]), "row of a matrix"),
+    "a Polars series of rows of 0 and 1": (pl.Series([[0, 1, 1], [1, 0, 1]]), "row of a matrix"),
+    "a column of rows of 0 and 1": (pd.DataFrame({"u": [1, 2], "v": [[0, 1, 1], [1, 0, 1]]}), "take them apart first"),
     "a series of numbers": (pd.Series([1, 2]), "not a list of items"),
     "an array": (np.eye(2), "format = 'matrix'"),
     "one-hot": (ONE_HOT, "looks like a matrix"),
@@ -74,6 +94,35 @@ def test_tables_that_are_none_are_refused_in_a_sentence(name):
     source, what = REFUSED[name]
     with pytest.raises(bicliq.InputError, match=what):
         bicliq.enumerate(source)
+
+
+def test_lists_of_zeros_and_ones_are_what_is_said(tmp_path):
+    rows = [[0, 1, 1], [1, 0, 1]]
+    assert groups(rows, format="baskets") == {((0, 1), (0, 1))}
+    assert groups(pd.DataFrame(rows), format="matrix") == {((0,), (1, 2)), ((1,), (0, 2)), ((0, 1), (2,))}
+    pd.DataFrame({"u": [1, 2], "v": rows}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(bicliq.InputError, match=r"t\.parquet, column 'v': .*row of a matrix"):
+        bicliq.enumerate(tmp_path / "t.parquet")
+    bicliq.enumerate([["jam"]], store=tmp_path / "store")
+    with pytest.raises(bicliq.InputError, match="row of a matrix"):
+        bicliq.update(tmp_path / "store", rows)
+
+
+def test_a_masked_array_says_not_what_its_cells_are():
+    masked = np.ma.array([[1, 1], [1, 1]], mask=[[0, 1], [0, 0]])
+    for ask in (partial(groups, format="matrix"), partial(bicliq.from_matrix, left="ab", right="xy")):
+        with pytest.raises(bicliq.InputError, match=r"some of its cells are masked.*filled\(0\)"):
+            ask(masked)
+    assert groups(masked.filled(0), format="matrix") == {((0, 1), (0,)), ((1,), (0, 1))}
+
+
+@pytest.mark.parametrize("labels", [["a", " a"], ["a", "a"]])
+@pytest.mark.parametrize("side", [0, 1])
+def test_labels_of_a_matrix_that_blanks_would_unite_are_refused(labels, side):
+    sides = [["p", "q"], ["p", "q"]]
+    sides[side] = labels
+    with pytest.raises(bicliq.InputError, match="labels are there twice"):
+        bicliq.from_matrix(np.eye(2), *sides)
 
 
 def test_lists_of_two_are_baskets_where_that_is_said():
@@ -143,13 +192,49 @@ def test_items_of_spmf_have_their_names(tmp_path):
         ("3 3\n2 3\n1 3\n1 2\n", "METIS"),
         ("3\n0 2\n1 2\n2 2\n0 1\n1 2\n0 2\n", "NDE"),
         ("3\n2 1 2\n2 0 2\n2 0 1\n", "LAD"),
+        ("3 3 000\n2 3\n1 3\n1 2\n", "METIS"),
+        ("3 3 001\n2 5 3 7\n1 5 3 1\n1 7 2 1\n", "METIS"),
+        ("4 3 011 2\n1 1 2 5 3 7\n1 1 1 5 3 1\n9 1 1 7 2 1\n9 9\n", "METIS"),
+        ("3 3 10\n9 2 3\n8 1 3\n7 1 2\n", "METIS"),
+        ("3 3 111 1\n1 9 2 5 3 7\n1 8 1 5 3 1\n1 7 1 7 2 1\n", "METIS"),
     ],
 )
 def test_graphs_of_one_set_are_named_and_read_by_clique(tmp_path, text, what):
+    (tmp_path / "g.graph").write_text(text)
+    for ask in (bicliq.enumerate, bicliq.find):
+        with pytest.raises(bicliq.InputError, match=f"those of the format {what}"):
+            ask(tmp_path / "g.graph")
+    assert bicliq.clique(tmp_path / "g.graph").size == 3
+
+
+def test_weights_of_a_graph_of_one_set_are_no_neighbours(tmp_path):
+    (tmp_path / "g.graph").write_text("3 2 001\n2 5 3 7\n1 5\n1 7\n")
+    assert bicliq.clique(tmp_path / "g.graph", all=True).cliques == [[1, 2], [1, 3]]
+
+
+@pytest.mark.parametrize("text", ["011\n100\n", "10\n01\n", "10\n11\n"])
+def test_cells_without_blanks_between_are_those_of_a_matrix(tmp_path, text):
     (tmp_path / "g.adj").write_text(text)
-    with pytest.raises(bicliq.InputError, match=f"those of the format {what}"):
+    with pytest.raises(bicliq.InputError, match="format = 'matrix'"):
         bicliq.enumerate(tmp_path / "g.adj")
-    assert bicliq.clique(tmp_path / "g.adj").size == 3
+    matrix = np.array([[*map(int, line)] for line in text.split()])
+    assert groups(tmp_path / "g.adj", format="matrix") == groups(matrix, format="matrix")
+    assert len(bicliq.enumerate(tmp_path / "g.adj", format="baskets")) > 0
+
+
+def test_zeros_before_a_neighbour_are_refused_and_one_of_two_digits_is_a_neighbour(tmp_path):
+    (tmp_path / "g.adj").write_text("10 2\n11\n")
+    assert groups(tmp_path / "g.adj") == {((0,), (2, 10)), ((1,), (11,))}
+    (tmp_path / "g.adj").write_text("7 2\n007\n")
+    with pytest.raises(bicliq.InputError, match="line 2: '007' begins with a zero"):
+        bicliq.enumerate(tmp_path / "g.adj")
+
+
+def test_lines_of_an_adjacency_list_are_left_out_where_that_is_asked(tmp_path):
+    (tmp_path / "g.adj").write_text("neighbours\n1 2\n! mid\n2\n")
+    found = bicliq.enumerate(tmp_path / "g.adj", skip=1, comment="!")
+    assert {(tuple(group["left"]), tuple(group["right"])) for group in found} == {((0,), (1, 2)), ((0, 1), (2,))}
+    assert found.account["noted"] == {"comments": 1}
 
 
 @pytest.mark.parametrize("text", ["2 1 4\n2 0 5\n1 3\n", "0 2 1 4\n1 2 0 5\n2 1 3\n", "2\n0 1\n1 3\n"])
