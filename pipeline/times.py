@@ -9,6 +9,9 @@ import re
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 """Seconds of the units of lengths of time."""
 
+LAST_YEAR = 2100
+"""Last year of dates that are written without marks between."""
+
 LONGEST = 1e11
 """Seconds (3,000 years): a length of time that is longer is a mistake."""
 
@@ -19,7 +22,7 @@ def parse_time(text: str) -> float:
     Raises
     ------
     ValueError
-        If the text is neither, or a number that looks like a year.
+        If the text is neither, or a number that looks like a year or a date.
 
     Examples
     --------
@@ -28,6 +31,8 @@ def parse_time(text: str) -> float:
     """
     if re.fullmatch("[12][0-9]{3}", text):
         raise ValueError(f"is {text} a year? Write {text}-01-01; Unix seconds that are meant are {text}.0")
+    if (date := date_of_digits(text)) is not None:
+        raise ValueError(f"is {text} a date? Write {date}; Unix seconds that are meant are {text}.0")
     try:
         seconds = float(text)
     except ValueError:
@@ -40,6 +45,23 @@ def parse_time(text: str) -> float:
     except ValueError:
         raise ValueError(f"{text!r} is neither an ISO date (2009-01-31, 2009-01-31T12:00) nor Unix seconds") from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
+
+
+def date_of_digits(text: str) -> str | None:
+    """ISO date that eight digits write; None: they write none of the years 1900 to 2100.
+
+    Examples
+    --------
+    >>> date_of_digits("20260131"), date_of_digits("20261301"), date_of_digits("99991231")
+    ('2026-01-31', None, None)
+    """
+    if not re.fullmatch("(19|20|21)[0-9]{6}", text):
+        return None
+    try:
+        date = dt.date.fromisoformat(text)
+    except ValueError:
+        return None
+    return date.isoformat() if date.year <= LAST_YEAR else None
 
 
 def parse_duration(text: str) -> float:

@@ -43,10 +43,21 @@ def number_cure(text: str) -> str:
     --------
     >>> print(number_cure("1.234,5"))
     it has a decimal comma: write 1234.5, as sed -E 's/([0-9]),([0-9])/\1.\2/g' does where the delimiter is no comma
+    >>> print(number_cure("1,000"))
+    write 1000 if its comma parts thousands, or 1.000 if it is a decimal comma
+    >>> number_cure("1,234,567.8"), number_cure("50%"), number_cure("much")
+    ('write 1234567.8', 'write 50', 'mend it')
     """
-    if not re.fullmatch(r"\s*[+-]?[0-9][0-9.']*,[0-9]+\s*", text):
+    text = text.strip()
+    if re.fullmatch(r"[+-]?[0-9.]+ ?%", text):
+        return f"write {text.rstrip(' %')}"
+    if re.fullmatch(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}", text):
+        return f"write {text.replace(',', '')} if its comma parts thousands, or {text.replace(',', '.')} if it is a decimal comma"
+    if re.fullmatch(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?", text):
+        return f"write {text.replace(',', '')}"
+    if not re.fullmatch(r"[+-]?[0-9][0-9.']*,[0-9]+", text):
         return "mend it"
-    number = text.strip().replace(".", "").replace("'", "").replace(",", ".")
+    number = text.replace(".", "").replace("'", "").replace(",", ".")
     return (
         rf"it has a decimal comma: write {number}, as sed -E 's/([0-9]),([0-9])/\1.\2/g' does where the delimiter is no"
         " comma"

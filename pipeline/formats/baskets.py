@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.fields import Record, records
+from bicliq.pipeline.formats.csv_heads import comments_above, is_value, taken_for_comments, without_declaration
+from bicliq.pipeline.formats.fields import Record, cut_line
 from bicliq.pipeline.formats.lines import Neighbours, TextLines, edge_batches, refuse_line
 from bicliq.pipeline.formats.recognise import text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.settings import IngestSettings
-from bicliq.pipeline.words import shown
+from bicliq.pipeline.words import listed, shown
 
 DELIMITERS = ",\t;|"
 UTILITIES = re.compile("[0-9]+:[0-9]+:[0-9]+")
@@ -22,7 +24,47 @@ METADATA = re.compile(r"@[A-Z_]+(=.*)?")
 """Lines that SPMF writes above its baskets."""
 
 SAMPLE = 100
-"""Lines by which the delimiter of baskets is told."""
+"""Lines by which the delimiter of baskets is told, and names above them."""
+
+
+@dataclass(frozen=True)
+class Top:
+    """What the first lines of a file of baskets or gene sets say.
+
+    Parameters
+    ----------
+    last
+        The last line above them; 0: there is none.
+    delimiter
+        What stands between items; None: blanks.
+    assumed
+        What was taken for granted.
+    """
+
+    last: int
+    delimiter: str | None
+    assumed: tuple[str, ...] = ()
+
+
+def top_of(uri: str, settings: IngestSettings) -> Top:
+    """Tell what stands above baskets or gene sets, a line each: comments, names, ``sep=;``."""
+    head, declared = without_declaration(text_head(uri, settings))
+    delimiter = settings.delimiter or declared or told_delimiter(head)
+    lines = [(number, line) for number, line in enumerate(head.split("\n"), 1) if line.strip()]
+    comments = [number for number, _ in lines[: comments_above([line for _, line in lines], settings)]]
+    rows = [(number, line) for number, line in lines[len(comments) :][:SAMPLE] if not METADATA.fullmatch(line)]
+    said = taken_for_comments(uri, comments)
+    if settings.header:
+        return Top(rows[0][0] if rows else 0, delimiter, said)
+    if settings.header is None and len(rows) > 2:
+        (number, first), *others = [(at, cut_line(line, at, delimiter, settings.quotes).fields) for at, line in rows]
+        if not any(map(is_value, first)) and set(first).isdisjoint(item for _, items in others for item in items):
+            said = (
+                *said,
+                f"{uri}: line {number} ({listed(first)}) was taken for a basket, though no item of it is in others; say"
+                " header = true if it is names, or header = false if not",
+            )
+    return Top(rows[0][0] - 1 if rows else 0, delimiter, said)
 
 
 def baskets_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
@@ -35,15 +77,15 @@ def _baskets(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
     """The baskets of the lines; SPMF names its items in lines above, '@ITEM=1=apple'."""
     names: dict[str, str] = {}
     above, missing = True, frozenset(source.settings.null_values)
-    delimiter = source.settings.delimiter or told_delimiter(text_head(source.uri, source.settings))
+    top = top_of(source.uri, source.settings)
     for number, line in lines:
         if above and (named := re.fullmatch(r"@ITEM=(\S+?)=(.*)", line)):
             names[named[1]] = named[2].strip()
         elif above and METADATA.fullmatch(line):
             lines.comments += 1
-        elif line.strip():
+        elif line.strip() and number > top.last:
             above = False
-            found = record_of(source.uri, number, line, delimiter, source.settings)
+            found = record_of(source.uri, number, line, top.delimiter, source.settings)
             _refuse_sequences(source.uri, number, found.fields)
             items = found.labels(missing)
             yield Neighbours(
@@ -53,10 +95,10 @@ def _baskets(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
 
 def record_of(uri: str, number: int, line: str, delimiter: str | None, settings: IngestSettings) -> Record:
     """A line as fields, between delimiters or, for None, blanks; for nothing, each sign is one."""
-    if not delimiter:
-        fields = line.split() if delimiter is None else [*line.strip()]
+    if delimiter == "":
+        fields = [*line.strip()]
         return Record(number, fields, [False] * len(fields))
-    record = next(records(line.encode(), number, delimiter, settings.quotes, False))
+    record = cut_line(line.removesuffix("\r"), number, delimiter, settings.quotes)
     if record.problem is not None:
         raise InputError(
             f"{uri}, line {number}, {record.problem}; mend the quotes, or take them as characters with quotes = false"
@@ -92,8 +134,9 @@ def gmt_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
 
 def _gene_sets(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
     seen: dict[str, int] = {}
+    top = top_of(source.uri, source.settings)
     for number, line in lines:
-        if not line.strip():
+        if not line.strip() or number <= top.last:
             continue
         name, *rest = line.rstrip("\t").split("\t")
         if not rest:

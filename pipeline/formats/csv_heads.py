@@ -20,7 +20,7 @@ from bicliq.pipeline.formats.columns import asked_keys, choose_columns
 from bicliq.pipeline.formats.fields import Record, records
 from bicliq.pipeline.formats.files import folder_keys
 from bicliq.pipeline.formats.forms import told_lists
-from bicliq.pipeline.formats.problems import is_number
+from bicliq.pipeline.formats.problems import MARKS, is_number
 from bicliq.pipeline.formats.source import Layout
 from bicliq.pipeline.formats.times import unix_seconds
 from bicliq.pipeline.settings import IngestSettings
@@ -30,16 +30,13 @@ DELIMITERS = ",\t;|"
 SAMPLE = 20
 """Lines by which the head of a CSV file is judged."""
 
-MARKS = ("#", "%", "//")
-"""What begins comments above the rows; below, a label may begin so."""
-
 DECLARED = re.compile(r'"?sep=([^"\r\n])"?', re.IGNORECASE)
 """The line by which Excel is told the delimiter."""
 
 
 def csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
     """CSV and TSV: columns by name or number; labels may be text or whole numbers."""
-    head, declared = _without_declaration(head)
+    head, declared = without_declaration(head)
     delimiter = settings.delimiter or declared or _guess_delimiter(source, head, settings)
     top = _top(source, head, delimiter, settings)
     rows = _rows(top.head, delimiter, settings)
@@ -110,7 +107,7 @@ def _has_header(source: str, rows: list[Record], settings: IngestSettings) -> bo
     """
     if asked := asked_columns(source, settings):
         return begins_with_names(f"{source}, line {rows[0].line}", [row.fields for row in rows], asked)
-    return not any(_is_value(field) for field in rows[0].fields)
+    return not any(is_value(field) for field in rows[0].fields)
 
 
 def asked_columns(source: str, settings: IngestSettings) -> list[str]:
@@ -149,7 +146,7 @@ def begins_with_names(where: str, rows: Sequence[Sequence[str]], asked: Sequence
     if _by_name(asked):
         return True
     first, *below = [[row[at] for at in map(int, asked) if at < len(row)] for row in rows]
-    if not any(map(_is_value, first)) and all(map(_is_value, chain(*below))) and any(below):
+    if not any(map(is_value, first)) and all(map(is_value, chain(*below))) and any(below):
         raise InputError(
             f"{where}: {listed(rows[0])} may be names of columns or an edge, as all below is numbers and columns are asked"
             " for by number; say header = true or header = false"
@@ -170,8 +167,14 @@ def _plain(name: str) -> str:
     return name if name.isprintable() and len(name) <= SHOWN else shown(name)
 
 
-def _is_value(field: str) -> bool:
-    """Whether a field is a number or a time, and so no name of a column."""
+def is_value(field: str) -> bool:
+    """Whether a field is a number or a time, and so no name of a column.
+
+    Examples
+    --------
+    >>> is_value("2024"), is_value("2024-01-31"), is_value("user")
+    (True, True, False)
+    """
     if is_number(field):
         return True
     try:
@@ -184,8 +187,14 @@ def _is_value(field: str) -> bool:
 # ---- above the rows ------------------------------------------------------------------------------
 
 
-def _without_declaration(head: str) -> tuple[str, str | None]:
-    """The head with the line ``sep=;`` left blank: lines keep their numbers; and its mark."""
+def without_declaration(head: str) -> tuple[str, str | None]:
+    r"""The head with the line ``sep=;`` left blank: lines keep their numbers; and its mark.
+
+    Examples
+    --------
+    >>> without_declaration("sep=;\na;b\n"), without_declaration("a;b\n")
+    (('\na;b\n', ';'), ('a;b\n', None))
+    """
     lines = head.split("\n")
     at = next((at for at, line in enumerate(lines) if line.strip()), 0)
     found = DECLARED.fullmatch(lines[at].rstrip("\r"))
@@ -234,6 +243,21 @@ def _top(source: str, head: str, delimiter: str, settings: IngestSettings) -> _T
         lines[at] = ""
     said = taken_for_comments(source, [at + 1 for at in comments])
     return _Top("\n".join(lines), bool(alike), said)
+
+
+def comments_above(lines: Sequence[str], settings: IngestSettings) -> int:
+    """How many lines at the top are comments, where none of them names columns.
+
+    None are where all begin so, where the mark of comments is said, or that line 1 is a row.
+
+    Examples
+    --------
+    >>> comments_above(["# baskets", "jam tea"], IngestSettings()), comments_above(["#1 #2"], IngestSettings())
+    (1, 0)
+    """
+    if settings.comment is not None or settings.header is False:
+        return 0
+    return next((at for at, line in enumerate(lines) if not line.startswith(MARKS)), 0)
 
 
 def _width(line: str, delimiter: str, settings: IngestSettings) -> int:

@@ -16,7 +16,12 @@ CHUNK = 1 << 20
 LIKELY = ("cp1252", "latin-1")
 """What text that is no UTF-8 is nearly always written in; latin-1 has a letter for every byte."""
 
-BOMS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+BOMS = {
+    codecs.BOM_UTF32_LE: "utf-32",  # begins like that of UTF-16, and comes first
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 
 UTF8 = ("utf-8", "utf-8-sig")
 
@@ -70,11 +75,15 @@ class _AsUtf8(io.RawIOBase):
     def _decoded(self, chunk: bytes) -> bytes:
         try:
             text = self._decoder.decode(chunk, final=not chunk)
-        except UnicodeDecodeError as error:
-            line = self._line + str(error.object[: error.start], self._encoding, "replace").count("\n")
+        except UnicodeError as error:
+            line, what, why = self._line, "this", str(error)  # of text without its byte order mark
+            if isinstance(error, UnicodeDecodeError):
+                line += str(error.object[: error.start], self._encoding, "replace").count("\n")
+                what, why = shown(error.object[error.start : error.end]), error.reason
+            wide = f"; it is likely encoding = {likely_encoding(chunk)!r}" if b"\0" in chunk else ""
             raise InputError(
-                f"{self._source}, line {line}: {shown(error.object[error.start : error.end])} is no {self._encoding}"
-                f" text ({error.reason}); name the encoding that the file has, or leave it out for UTF-8"
+                f"{self._source}, line {line}: {what} is no {self._encoding} text ({why}); name the encoding that the"
+                f" file has, or leave it out for UTF-8{wide}"
             ) from None
         self._line += text.count("\n")
         return text.encode("utf-8", "surrogatepass")
@@ -95,6 +104,8 @@ def likely_encoding(data: bytes) -> str:
     for bom, name in BOMS.items():
         if data.startswith(bom):
             return name
+    if b"\0\0" in data:  # two of the four bytes of every letter, and more
+        return "utf-32-le" if data[3::4].count(0) >= data[::4].count(0) else "utf-32-be"
     if b"\0" in data:
         return "utf-16-le" if data[1::2].count(0) >= data[::2].count(0) else "utf-16-be"
     for name in LIKELY:

@@ -100,7 +100,7 @@ def records(data: bytes, line: int, delimiter: str, quotes: bool, multiline: boo
         end = _end_of_record(text, start, quotes and multiline)
         record = text[start:end].removesuffix("\n").removesuffix("\r")
         if record:
-            yield _cut(record, line, delimiter, quotes)
+            yield cut_line(record, line, delimiter, quotes)
         line += text.count("\n", start, end)
         start = end
 
@@ -114,7 +114,25 @@ def _end_of_record(text: str, start: int, over_lines: bool) -> int:
             return end
 
 
-def _cut(record: str, line: int, delimiter: str, quotes: bool) -> Record:
+def cut_line(record: str, line: int, delimiter: str | None, quotes: bool) -> Record:
+    """Cut a line into fields, which stand in quotes where that is told.
+
+    Parameters
+    ----------
+    record, line
+        The line without its end, and its number.
+    delimiter
+        What stands between fields; None: blanks.
+    quotes
+        Whether quotes enclose fields.
+
+    Examples
+    --------
+    >>> cut_line('"a b"  1 0', 1, None, True).fields, cut_line('"a b",1', 1, ",", False).fields
+    (['a b', '1', '0'], ['"a b"', '1'])
+    """
+    if delimiter is None:
+        record = record.strip()
     if not quotes or '"' not in record:
         fields = record.split(delimiter)
         return Record(line, fields, [False] * len(fields))
@@ -123,24 +141,24 @@ def _cut(record: str, line: int, delimiter: str, quotes: bool) -> Record:
     while True:
         found = field.match(record, at)
         if found is None:
-            return Record(line, [], [], _bad_quote(record, at, len(fields), delimiter))
+            return Record(line, [], [], _bad_quote(record, at, len(fields)))
         enclosed = found[1] is not None
         fields.append(found[1].replace('""', '"') if enclosed else found[2])
         quoted.append(enclosed)
         at = found.end()
         if at == len(record):
             return Record(line, fields, quoted)
-        at += 1
+        at += delimiter is not None
 
 
 @cache
-def _field_pattern(delimiter: str) -> re.Pattern[str]:
+def _field_pattern(delimiter: str | None) -> re.Pattern[str]:
     """A field in quotes, or one that begins with none: quotes within it are characters."""
-    mark = re.escape(delimiter)
-    return re.compile(rf'(?:"([^"]*(?:""[^"]*)*)"|([^"{mark}][^{mark}]*|))(?={mark}|\Z)')
+    mark, behind = (r"\s", r"\s*") if delimiter is None else (re.escape(delimiter), "")
+    return re.compile(rf'(?:"([^"]*(?:""[^"]*)*)"|([^"{mark}][^{mark}]*|))(?={mark}|\Z){behind}')
 
 
-def _bad_quote(record: str, at: int, column: int, delimiter: str) -> str:
+def _bad_quote(record: str, at: int, column: int) -> str:
     closed = re.compile(r'"[^"]*(?:""[^"]*)*"').match(record, at)
     what = (
         "is not closed on that line"

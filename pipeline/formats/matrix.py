@@ -13,10 +13,10 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.baskets import record_of, told_delimiter
 from bicliq.pipeline.formats.cells import GLUED, REMARKS, cell, is_binary
 from bicliq.pipeline.formats.columns import wants_time
-from bicliq.pipeline.formats.csv_heads import taken_for_comments
+from bicliq.pipeline.formats.csv_heads import taken_for_comments, without_declaration
 from bicliq.pipeline.formats.files import bare_name
 from bicliq.pipeline.formats.lines import Label, Neighbours, TextLines, edge_batches, refuse_line
-from bicliq.pipeline.formats.problems import DROP_NULLS
+from bicliq.pipeline.formats.problems import DROP_NULLS, MARKS, comment_cure
 from bicliq.pipeline.formats.recognise import text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.settings import IngestSettings
@@ -62,10 +62,10 @@ def matrix_head(uri: str, settings: IngestSettings) -> Head:
     InputError
         Where columns share a name, hold no cells, or the names of rows cannot be found.
     """
-    head = text_head(uri, settings)
-    delimiter = settings.delimiter or ("\t" if bare_name(uri).endswith(".tsv") else told_delimiter(head))
+    head, declared = without_declaration(text_head(uri, settings))
+    delimiter = settings.delimiter or declared or ("\t" if bare_name(uri).endswith(".tsv") else told_delimiter(head))
     lines = [(number, line) for number, line in enumerate(head.split("\n"), 1) if line.strip()]
-    start = next((at for at, (_, line) in enumerate(lines) if line[0] not in "#%"), len(lines))
+    start = next((at for at, (_, line) in enumerate(lines) if not line.startswith(MARKS)), len(lines))
     if delimiter is None and all(GLUED.fullmatch(line.strip()) for _, line in lines[start:]):
         delimiter = ""
     cut = [(number, record_of(uri, number, line, delimiter, settings)) for number, line in lines]
@@ -73,7 +73,7 @@ def matrix_head(uri: str, settings: IngestSettings) -> Head:
     above, body = told[:start], told[start:]
     if not body:
         raise InputError(f"{uri}: holds no row of a matrix; check the file")
-    width = len(body[-1][1])
+    width = len(body[:2][-1][1])  # the first row: its header may have one field less
     commented = above[-1] if above and len(above[-1][1]) == width and delimiter is not None else None
     first, rows = body[0], [fields for _, fields in body[1:]]
     guessed = settings.header is None and commented is None
@@ -245,7 +245,10 @@ def _rows(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
         fields = found.fields
         if len(fields) != head.width:
             raise refuse_line(
-                uri, number, line, f"has {len(fields)} fields, and the rows before have {head.width}; mend the line"
+                uri,
+                number,
+                line,
+                f"has {len(fields)} fields, and the rows before have {head.width}; {comment_cure(line)}mend the line",
             )
         called: Label | None = len(seen) if head.names is None else found.labels(missing)[head.names]
         name = called.strip() if settings.strip and isinstance(called, str) else called

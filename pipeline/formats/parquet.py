@@ -241,7 +241,9 @@ def _column(source: EdgeSource, role: str, column: pa.Array, place: Callable[[in
         raise InputError(f"{source.uri}, {where}: {brief(error)}") from None
     except pa.ArrowInvalid as error:
         row = first_failing(convert, column)
-        raise InputError(f"{place(row)}, {where}: {shown(str(column[row]))} {brief(error)}") from None
+        raise InputError(
+            f"{place(row)}, {where}: {shown(str(column[row]))}{':' * (role == 'time')} {brief(error)}"
+        ) from None
     if role in ("left", "right") and pa.types.is_string(found.type):
         found, stripped = tidy(found, source.settings, typed=True)
     if found.null_count and source.settings.nulls == "error":

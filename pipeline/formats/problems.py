@@ -16,12 +16,15 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.blocks import Block
 from bicliq.pipeline.formats.encoded import encoding_advice
 from bicliq.pipeline.formats.fields import Record, records
-from bicliq.pipeline.formats.source import EdgeSource, Layout
+from bicliq.pipeline.formats.source import EdgeSource
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import number_cure, shown
 
 COMMENTS = {"snap": "#", "konect": "%", "mtx": "%"}
 """What begins a comment, by format."""
+
+MARKS = ("#", "%", "//")
+"""What begins comments above the rows; below, a label may begin so."""
 
 INT64 = range(-(2**63), 2**63)
 INT64_DIGITS = 19
@@ -124,7 +127,7 @@ def _problem(record: Record, source: EdgeSource) -> str | None:
     if record.problem is not None:
         return _quote_problem(record, settings)
     if len(record.fields) != layout.columns:
-        return None if settings.ragged == "drop" else _ragged(record, layout)
+        return None if settings.ragged == "drop" else _ragged(record, source)
     for role, at in layout.wanted.items():
         if (role == "weight" and at == layout.value) or at >= layout.columns:
             continue
@@ -139,13 +142,28 @@ def _quote_problem(record: Record, settings: IngestSettings) -> str:
     return f"{record.problem}; mend the quotes, or take them as characters with quotes = false{over_lines}"
 
 
-def _ragged(record: Record, layout: Layout) -> str:
+def _ragged(record: Record, source: EdgeSource) -> str:
+    layout = source.layout
+    assert layout is not None
     begins = shown((layout.delimiter or " ").join(record.fields))
+    names = " (and header = true if line 1 is names)" if layout.header and source.settings.header is None else ""
     return (
-        f"{len(record.fields)} columns: the lines before have {layout.columns}, this one is {begins}; mend the line"
-        " (a field that holds the delimiter must be quoted), read each line as a basket of items with format ="
-        f" 'baskets', {DROP_RAGGED}"
+        f"{len(record.fields)} columns: the lines before have {layout.columns}, this one is {begins};"
+        f" {comment_cure((record.fields or [''])[0])}mend the line (a field that holds the delimiter must be quoted), read"
+        f" each line as a basket of items with format = 'baskets'{names}, {DROP_RAGGED}"
     )
+
+
+def comment_cure(line: str) -> str:
+    """What to do about a line that begins like a comment, in words before other advice.
+
+    Examples
+    --------
+    >>> comment_cure("# total"), comment_cure("total")
+    ("leave such lines out with comment = '#', ", '')
+    """
+    mark = next((mark for mark in MARKS if line.startswith(mark)), None)
+    return f"leave such lines out with comment = '{mark}', " if mark else ""
 
 
 def _field_problem(field: str, quoted: bool, role: str, source: EdgeSource) -> str | None:

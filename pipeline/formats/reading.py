@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.adjacency import adjacency_batches
-from bicliq.pipeline.formats.baskets import baskets_batches, context_batches, gmt_batches, refuse_one_set
+from bicliq.pipeline.formats.baskets import baskets_batches, context_batches, gmt_batches, refuse_one_set, top_of
 from bicliq.pipeline.formats.columns import wants_time
 from bicliq.pipeline.formats.containers import open_duckdb, open_parquet_matrix, open_sheet
 from bicliq.pipeline.formats.csv_heads import csv_layout
@@ -71,6 +71,9 @@ WITHOUT_ROWS = {
 NUMBERED = ("adjacency",)
 """Those of them that number their vertices."""
 
+WITH_TOPS = ("baskets", "gmt")
+"""Those of them above whose lines may stand comments or names."""
+
 TWO_SIDED = ("baskets", "gmt", "cxt")
 """Those of them that are never of one set of vertices."""
 
@@ -122,7 +125,8 @@ def _open_file(source: str, settings: IngestSettings) -> EdgeSource:
         refuse_choice(source, settings, WITHOUT_ROWS[kind], numbered=kind in NUMBERED)
         if kind in TWO_SIDED:
             refuse_one_set(source, settings, WITHOUT_ROWS[kind])
-        return EdgeSource(source, kind, size, settings, None)
+        said = top_of(source, settings).assumed if kind in WITH_TOPS else ()
+        return EdgeSource(source, kind, size, settings, None, assumed=said)
     layout = LAYOUTS[kind](source, head, _implied(settings, kind))
     text = frozenset(("left", "right") if settings.ids == "text" else ())
     return EdgeSource(source, kind, size, settings, layout, text, assumed=layout.assumed)

@@ -6,6 +6,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.encoded import BOMS, encoding_advice, likely_encoding, open_text
 from bicliq.pipeline.formats.fields import NEWLINE
 from bicliq.pipeline.formats.files import bare_name, input_errors
+from bicliq.pipeline.formats.problems import MARKS
 from bicliq.pipeline.formats.source import KNOWN
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import SHOWN, shown
@@ -18,9 +19,6 @@ LONGEST_LINE = 16 << 20
 
 HEAD_LINES = 20
 """Lines that a head has where they are long: a header alone says nothing of what is below it."""
-
-COMMENTED = ("#", "%", "//")
-"""What lines of text begin with that are no rows."""
 
 MOST_COLUMNS = 4
 """Columns of a line of KONECT and SNAP: two vertices, a weight and a time."""
@@ -75,7 +73,7 @@ def recognise(source: str, settings: IngestSettings) -> str:
         return "parquet"
     head = text_head(source, settings)
     filled = [line for line in head.split("\n") if line.strip()]
-    first, rows = filled[0], [line for line in filled if not line.startswith(COMMENTED)]
+    first, rows = filled[0], [line for line in filled if not line.startswith(MARKS)]
     if first.startswith("%%MatrixMarket"):
         return "mtx"
     if name.startswith("out."):
@@ -148,7 +146,8 @@ def text_head(source: str, settings: IngestSettings) -> str:
         if head.startswith(magic):
             raise InputError(f"{source}: {advice}")
     if head.startswith(tuple(BOMS)) or (b"\0" in head and _is_wide(head)):
-        raise InputError(f"{source}: is UTF-16 text; read it with encoding = {likely_encoding(head)!r}")
+        name = likely_encoding(head)
+        raise InputError(f"{source}: is {name[:6].upper()} text; read it with encoding = {name!r}")
     try:
         text = head.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -184,7 +183,7 @@ def _without_left_out(source: str, text: str, settings: IngestSettings) -> str:
 
 
 def _is_wide(head: bytes) -> bool:
-    """Whether bytes are UTF-16 text of Western letters, of which every other byte is zero."""
+    """Whether bytes are UTF-16 or UTF-32 text of Western letters: every other, or more, is zero."""
     some = head[:1000]
     zeros = max(some[::2].count(0), some[1::2].count(0))
     return zeros > 0.4 * len(some) and "".join(some.decode(likely_encoding(some), "replace").split()).isprintable()

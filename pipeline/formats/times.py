@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from bicliq.pipeline.times import date_of_digits
+
+SAMPLE = 100
+"""First times by which numbers are told from dates of eight digits."""
 
 LATEST = 253_402_300_800
 """Unix seconds of the year 10000: what is beyond was counted in smaller units."""
@@ -17,7 +24,7 @@ def unix_seconds(times: pa.Array) -> pa.Array:
     Raises
     ------
     pyarrow.ArrowInvalid
-        Where one is none of these.
+        Where one is none of these, or most are numbers as 20260131, which may be dates.
 
     Examples
     --------
@@ -38,7 +45,17 @@ def unix_seconds(times: pa.Array) -> pa.Array:
         raise pa.ArrowInvalid(f"{times.type} is neither a number, nor text, a date or a timestamp") from None
     if pc.any(pc.or_(pc.greater_equal(pc.abs(seconds), LATEST), pc.is_nan(seconds))).as_py():
         raise pa.ArrowInvalid("a time beyond the year 9999: Unix seconds are meant, not milliseconds")
+    _refuse_dates(seconds[:SAMPLE].drop_null().to_pylist())
     return seconds
+
+
+def _refuse_dates(numbers: list[float]) -> None:
+    """Raise an error where most numbers are eight digits of a date: hardly seconds of 1970."""
+    dates = [(number, date) for number in numbers if (date := date_of_digits(f"{number:.15g}"))]
+    if 2 * len(dates) > len(numbers):
+        number, date = dates[0]
+        moment = dt.datetime.fromtimestamp(number, dt.UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        raise pa.ArrowInvalid(f"eight digits may be a date or Unix seconds; write {date}, or {moment} for seconds")
 
 
 def _of_text(times: pa.Array) -> pa.Array:

@@ -89,7 +89,9 @@ def test_cliques_of_cases(name):
 
 
 def test_ragged_lines_point_to_baskets_first():
-    with pytest.raises(InputError, match=r"line 2, 3 columns: .*format = 'baskets', or drop such lines"):
+    with pytest.raises(
+        InputError, match=r"line 2, 3 columns: .*format = 'baskets' \(and header = true if line 1 is names\), or drop"
+    ):
         read(CASES / "c19-ragged.csv")
 
 
@@ -389,6 +391,10 @@ def test_an_update_is_read_as_its_run_was(tmp_path):
     ("u;v;w\na;b;3,5\n", {"weight": "w", "left": "u", "right": "v"}, ("line 2, column w", "decimal comma: write 3.5")),
     ("u,v,t\na,b,31.01.2026\n", {"time": "t", "since": "2020-01-01"}, ("line 2, column t", "write 2026-01-31")),
     ("u,v,t\na,b,1/2/2026\n", {"time": "t", "since": "2020-01-01"}, ("write the year first",)),
+    ('u,v,w\na,b,"1,000"\n', {"weight": "w"}, ("line 2, column w", "write 1000 if", "or 1.000 if")),
+    ('u,v,w\na,b,"1,234.5"\n', {"weight": "w"}, ("write 1234.5",)),
+    ("u,v,w\na,b,50%\n", {"weight": "w"}, ("'50%' is no number; write 50",)),
+    ("u,v,t\na,b,20260201\nc,b,20240101\n", {"time": "t", "window": "7d"}, ("line 2, column t", "write 2026-02-01,")),
 ])  # fmt: skip
 def test_numbers_and_dates_of_other_countries_get_their_cure(tmp_path, text, settings, words):
     message = refusal(tmp_path, text, **settings)

@@ -47,7 +47,7 @@ def test_a_large_file_keeps_its_lines_over_the_chunks_that_are_decoded(tmp_path)
     assert sorted(table.left_ids.to_pylist()) == sorted(u for u, _ in rows)
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])
 @pytest.mark.parametrize("late", [False, True])
 def test_the_likely_encoding_is_named_and_works(tmp_path, encoding, late):
     late = late and encoding == "cp1252"  # UTF-16 shows in the first bytes
@@ -64,6 +64,19 @@ def test_bytes_that_are_none_of_the_encoding_are_named_by_their_line(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"a,b\nann,x\nb\x81b,y\n")
     with pytest.raises(InputError, match=r"t\.csv, line 3: b'\\x81' is no cp1252 text"):
         read(tmp_path / "t.csv", encoding="cp1252")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_text_without_the_mark_that_its_encoding_begins_with_is_refused_with_the_name_that_works(
+    tmp_path, encoding, packed
+):
+    path = tmp_path / ("t.csv.gz" if packed else "t.csv")
+    data = "user,item\nann,jam\n".encode(encoding)
+    path.write_bytes(gzip.compress(data) if packed else data)
+    with pytest.raises(InputError, match=rf"t\.csv.*, line 1: .* encoding = '{encoding}'"):
+        read(path, encoding=encoding[:6])
+    assert read(path, encoding=encoding).left_ids.to_pylist() == ["ann"]
 
 
 @pytest.mark.parametrize("name", ["base64", "no-such", "hex"])

@@ -10,15 +10,18 @@ import sys
 import threading
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import bicliq
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.settings import IngestSettings, load_settings
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 
 ROOT = Path(__file__).parents[2]
@@ -150,6 +153,95 @@ def test_standard_input_from_a_file_is_read_and_from_a_pipe_refused(tmp_path):
         assert subprocess.run(command, stdin=file, **options).returncode == 0
     piped = subprocess.run(command, input="user,item\nann,x\n", **options)
     assert (piped.returncode, "Traceback" in piped.stderr) == (2, False)
+
+
+# ---- dates, heads, quotes and comments -----------------------------------------------------------
+
+DATES = {"user": ["a", "b", "c"], "item": ["x"] * 3, "t": [20260201, 20240101, 20200101]}
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "jsonl", "pandas", "floats", "polars", "arrow"])
+def test_dates_of_eight_digits_are_not_read_as_seconds_of_1970(tmp_path, kind):
+    def source(times: list[Any]) -> Any:
+        columns = {**DATES, "t": times}
+        if kind == "csv":
+            pd.DataFrame(columns).to_csv(tmp_path / "t.csv", index=False)
+        elif kind == "parquet":
+            pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+        elif kind == "jsonl":
+            pl.DataFrame(columns).write_ndjson(tmp_path / "t.jsonl")
+        else:
+            frame = {"polars": pl.DataFrame, "arrow": pa.table}.get(kind, pd.DataFrame)(columns)
+            return frame.astype({"t": float}) if kind == "floats" and times == DATES["t"] else frame
+        return tmp_path / f"t.{kind}"
+
+    asked = {"left": "user", "right": "item", "time": "t", "window": "7d", "window_jump": "inf"}
+    with pytest.raises(InputError, match=r"\(time\).*write 2026-02-01, or 1970-08-23T11:50:01 for seconds"):
+        bicliq.enumerate(source(DATES["t"]), **asked)
+    for times in (["2026-02-01", "2024-01-01", "2020-01-01"], ["1970-08-23T11:50:01", "1970-01-01", "1970-01-01"]):
+        assert bicliq.enumerate(source(times), **asked).to_arrow()["left"].to_pylist() == [["a"]]
+
+
+@pytest.mark.parametrize("name", ["since", "until"])
+def test_a_date_of_eight_digits_is_no_second_in_settings(name):
+    with pytest.raises(InputError, match=r"Write 2024-01-01; Unix seconds that are meant are 20240101\.0"):
+        load_settings(ingest={"time": "t", name: "20240101"})
+    assert load_settings(ingest={"time": "t", name: "20240101.0"})
+
+
+def test_an_update_with_dates_of_eight_digits_is_refused(tmp_path):
+    store = tmp_path / "store"
+    asked = {"left": "u", "right": "v", "time": "t", "window": "7d"}
+    bicliq.enumerate(pa.table({"u": ["a"], "v": ["x"], "t": ["2026-02-01"]}), store=store, **asked)
+    with pytest.raises(InputError, match="write 2026-02-03"):
+        bicliq.update(store, pa.table({"u": ["b"], "v": ["x"], "t": [20260203]}))
+
+
+@pytest.mark.parametrize(("text", "settings", "edges", "said"), [
+    ('"jam" "tea"\n"1" 1 0\n"2" 1 1\n', {"format": "matrix"}, {(1, "jam"), (2, "jam"), (2, "tea")}, "'jam', 'tea'"),
+    ('"jam tea" "oil"\n"oil" egg\n', {"format": "baskets"}, {(1, "jam tea"), (1, "oil"), (2, "oil"), (2, "egg")}, None),
+    ('"jam tea"\n', {"format": "baskets", "quotes": False}, {(1, '"jam'), (1, 'tea"')}, None),
+    ("# transactions\njam tea\n", {"format": "baskets"}, {(2, "jam"), (2, "tea")}, "line 1 was taken for comments"),
+    ("#a b\nb\n", {"format": "baskets", "header": False}, {(1, "#a"), (1, "b"), (2, "b")}, None),
+    ("#a b\n#b\n", {"format": "baskets"}, {(1, "#a"), (1, "b"), (2, "#b")}, None),
+    ("# sets\td\tx\nA\td\ty\n", {"format": "gmt"}, {("A", "y")}, "line 1 was taken for comments"),
+    ("sep=;\nid;jam;tea\nann;1;0\nbob;0;1\n", {"format": "matrix"}, {("ann", "jam"), ("bob", "tea")}, "'id', 'jam'"),
+    ("sep=;\njam;tea\n", {"format": "baskets"}, {(2, "jam"), (2, "tea")}, None),
+    ("// c\nid,jam,tea\nann,1,0\nbob,0,1\n", {"format": "matrix"}, {("ann", "jam"), ("bob", "tea")}, "line 1 was taken"),
+    ("id,i1,i2\n1,a,b\n2,a,\n", {"format": "baskets", "nulls": "drop", "header": True},
+     {(2, "1"), (2, "a"), (2, "b"), (3, "2"), (3, "a")}, None),
+    ("id,i1\na,b\nb,a\n", {"format": "baskets"},
+     {(1, "id"), (1, "i1"), (2, "a"), (2, "b"), (3, "b"), (3, "a")}, "header = true if it is names"),
+])  # fmt: skip
+def test_lists_and_matrices_have_the_heads_and_quotes_of_other_text(tmp_path, text, settings, edges, said):
+    (tmp_path / "t.txt").write_text(text)
+    table = read(tmp_path / "t.txt", **settings)
+    assert edges_of(table) == edges
+    assert any(said in sentence for sentence in table.summary["assumed"]) if said else not table.summary["assumed"]
+
+
+@pytest.mark.parametrize(("text", "settings"), [
+    ("id,jam,tea\nann,1,0\nbob,0,1\n#comment\n", {"format": "matrix"}),
+    ("id,jam,tea\nann,1,0\n#comment\nbob,0,1\n", {"format": "matrix"}),
+    ("id,jam\nann,1\nbob,0\n#comment\n", {}),
+])  # fmt: skip
+def test_a_comment_among_the_rows_is_named_with_its_cure(tmp_path, text, settings):
+    message = refusal(tmp_path, "t.csv", text, **settings)
+    assert f"line {text[: text.index('#')].count(chr(10)) + 1}" in message
+    assert "comment = '#'" in message
+    assert len(read(tmp_path / "t.csv", comment="#", **settings).left) == 2
+
+
+def test_a_quote_that_encloses_no_item_is_refused_between_blanks(tmp_path):
+    message = refusal(tmp_path, "t.txt", 'jam "tea\n', format="baskets")
+    assert "line 1, column 1: the quote before 'tea' is not closed" in message
+
+
+def test_a_ragged_table_with_names_is_no_list_of_baskets_with_a_basket_of_names(tmp_path):
+    assert "format = 'baskets' (and header = true if line 1 is names)" in refusal(
+        tmp_path, "t.csv", "user,item\na,1,5\n"
+    )
+    assert edges_of(read(tmp_path / "t.csv", format="baskets", header=True)) == {(2, "a"), (2, "1"), (2, "5")}
 
 
 # ---- far away ------------------------------------------------------------------------------------
