@@ -152,7 +152,7 @@ def _is_local(fs: Any) -> bool:
 
 
 def _is_file(fs: Any, name: str, info: dict[str, Any]) -> bool:
-    """Whether there is a file, or a link to one: fsspec says "other" of links, pipes and devices."""
+    """Whether it is a file, or a link to one: fsspec says "other" of links, pipes and devices."""
     return info["type"] == "file" or (_is_local(fs) and os.path.isfile(name))
 
 
