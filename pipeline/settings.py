@@ -72,7 +72,9 @@ class IngestSettings(_Frozen):
         " text; text: they stay text.",
     )
     delimiter: str | None = Field(None, description="Field separator of CSV files: one character, or tab.")
-    skip: int = Field(0, ge=0, lt=2**31, description="Lines to leave out at the top of a text file.")
+    skip: int = Field(
+        0, ge=0, lt=2**31, description="Lines to leave out at the top of a text file, or rows of a sheet."
+    )
     comment: str | None = Field(
         None, description="What begins the lines of a text file that are left out, as ! or //; they are counted."
     )

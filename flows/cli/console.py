@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
@@ -295,8 +296,9 @@ def _counts_by_chance(record: Record) -> Table:
         table.add_column(name, justify="right")
     for row in record["counts"]:
         found = row["random"]
+        mean = "" if found["mean"] is None else f"{Decimal(found['mean']):,.{0 if len(row['count']) > 3 else 2}f}"
         z = "" if found["z"] is None else f"{found['z']:,.2f}"
-        table.add_row(f"{row['p']} × {row['q']}", f"{int(row['count']):,}", found["mean"] or "", z, f"{found['p']:.3g}")
+        table.add_row(f"{row['p']} × {row['q']}", f"{int(row['count']):,}", mean, z, f"{found['p']:.3g}")
     return table
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
@@ -10,7 +11,8 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import file_system, needs
 from bicliq.pipeline.formats.columns import SAMPLE
 from bicliq.pipeline.formats.csv_heads import asked_columns, begins_with_names
-from bicliq.pipeline.formats.files import WITHIN, file_of, open_bytes, table_within
+from bicliq.pipeline.formats.files import WITHIN, file_of, input_errors, open_bytes, table_within
+from bicliq.pipeline.formats.heads import refuse_comment, refuse_lines
 from bicliq.pipeline.formats.in_python import array_of_values
 from bicliq.pipeline.formats.parquet import opened_parquet
 from bicliq.pipeline.formats.source import EdgeSource
@@ -27,24 +29,28 @@ def open_sheet(source: str, size: int, settings: IngestSettings) -> EdgeSource:
     InputError
         Where openpyxl is not installed, the file is no workbook, or the sheet is not clear.
     """
+    refuse_comment(source, settings)
     with needs("excel", source):
         import openpyxl
-    with open_bytes(source) as file:
+    with input_errors(source), open_bytes(source) as file:
+        whole = io.BytesIO(file.read())  # not all web servers give parts
         try:
-            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+            book = openpyxl.load_workbook(whole, read_only=True, data_only=True)
         except Exception as error:
             raise InputError(f"{source}: is no Excel workbook (.xlsx): {brief(error)}; save it again as one") from error
         with closing(book):
             sheet = book[_chosen(source, book.sheetnames, "sheet")]
-            rows = [row for row in sheet.iter_rows(values_only=True) if any(value is not None for value in row)]
-    if not rows:
-        raise InputError(f"{source}: the sheet holds nothing")
-    return _source(_sheet_frame(source, rows, settings), settings, "excel")
+            below = enumerate(sheet.iter_rows(min_row=settings.skip + 1, values_only=True), settings.skip + 1)
+            numbered = [(at, row) for at, row in below if any(value is not None for value in row)]
+    if not numbered:
+        raise InputError(f"{source}: the sheet holds nothing{', but for rows to skip' if settings.skip else ''}")
+    frame = _sheet_frame(source, numbered[0][0], [row for _, row in numbered], settings)
+    return _source(frame, settings, "excel")
 
 
-def _sheet_frame(source: str, rows: Sequence[tuple[Any, ...]], settings: IngestSettings) -> Frame:
+def _sheet_frame(source: str, first: int, rows: Sequence[tuple[Any, ...]], settings: IngestSettings) -> Frame:
     """Columns of a sheet; a first row of text names them, unless that is said otherwise."""
-    named = _has_names(source, rows, settings) if settings.header is None else settings.header
+    named = _has_names(source, first, rows, settings) if settings.header is None else settings.header
     width = max(map(len, rows))
     names = [str(at) if not named or value is None else str(value) for at, value in enumerate(_filled(rows[0], width))]
     if settings.format == "matrix" and settings.header is None:
@@ -53,8 +59,12 @@ def _sheet_frame(source: str, rows: Sequence[tuple[Any, ...]], settings: IngestS
     columns = [[_filled(row, width)[at] for row in body] for at in range(width)]
     assumed: tuple[str, ...] = ()
     if settings.header is None:
-        what = f"row 1 ({listed(rows[0])}) was taken for names of columns; say header = false if it is data"
-        assumed = (f"{source}: {what if named else 'row 1 was taken for data; say header = true if it names columns'}",)
+        what = (
+            f"({listed(rows[0])}) was taken for names of columns; say header = false if it is data"
+            if named
+            else "was taken for data; say header = true if it names columns"
+        )
+        assumed = (f"{source}: row {first} {what}",)
 
     def read(positions: Sequence[int]) -> list[Any]:
         return [array_of_values(source, names[at], columns[at]) for at in positions]
@@ -62,12 +72,12 @@ def _sheet_frame(source: str, rows: Sequence[tuple[Any, ...]], settings: IngestS
     return Frame(source, tuple(names), read, is_table=True, assumed=assumed)
 
 
-def _has_names(source: str, rows: Sequence[tuple[Any, ...]], settings: IngestSettings) -> bool:
+def _has_names(source: str, first: int, rows: Sequence[tuple[Any, ...]], settings: IngestSettings) -> bool:
     if settings.format == "matrix":
         return True
     if asked := asked_columns(source, settings):
         some = [["" if value is None else str(value) for value in row] for row in rows[:SAMPLE]]
-        return begins_with_names(f"{source}, row 1", some, asked)
+        return begins_with_names(f"{source}, row {first}", some, asked)
     return all(isinstance(value, str | None) for value in rows[0])
 
 
@@ -84,6 +94,7 @@ def open_duckdb(source: str, size: int, settings: IngestSettings) -> EdgeSource:
         Where duckdb is not installed, the file is none of it or not on a disk, or the table is not
         clear.
     """
+    refuse_lines(source, settings)
     with needs("frames", source):
         import duckdb
     fs, path = file_system(file_of(source))
@@ -104,6 +115,7 @@ def open_duckdb(source: str, size: int, settings: IngestSettings) -> EdgeSource:
 
 def open_parquet_matrix(source: str, size: int, settings: IngestSettings) -> EdgeSource:
     """A Parquet file whose cells say which row has which column."""
+    refuse_lines(source, settings)
     with opened_parquet(source) as file:
         return _source(arrow_frame(source, file.read()), settings, "parquet")
 

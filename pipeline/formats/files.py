@@ -105,6 +105,11 @@ def input_errors(source: str) -> Iterator[None]:
             f"{source}: cannot be read to its end: {brief(error)}; the file is damaged or cut off: fetch it again"
         ) from error
     except Exception as error:
+        if isinstance(error, ValueError) and "range requests" in str(error):  # fsspec's own words
+            raise InputError(
+                f"{source}: its server gives whole files alone (no range requests), and this one is read in parts; fetch"
+                " it first, as with curl -O, and name the copy"
+            ) from error
         if not _is_remote(error):
             raise
         raise _unreachable(source, error) from error

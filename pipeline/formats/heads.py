@@ -34,6 +34,23 @@ def refuse_choice(source: str, settings: IngestSettings, what: str, numbered: bo
         raise InputError(f"{source}: {what} numbers its vertices, so its ids are no text; leave out ids = 'text'")
 
 
+def refuse_lines(source: str, settings: IngestSettings) -> None:
+    """Refuse settings that leave out lines of a table that has none."""
+    if settings.skip:
+        raise InputError(
+            f"{source}: skip = {settings.skip} is for lines of text and rows of sheets; leave it out, and such rows before"
+        )
+    refuse_comment(source, settings)
+
+
+def refuse_comment(source: str, settings: IngestSettings) -> None:
+    """Refuse marks of comments in a table that is no text."""
+    if settings.comment is not None:
+        raise InputError(
+            f"{source}: comment = {shown(settings.comment)} is for lines of text; leave it out, and such rows before"
+        )
+
+
 def _optional_column(source: str, wanted: bool, name: str, at: int, columns: int) -> int | None:
     if wanted and at >= columns:
         raise InputError(

@@ -22,6 +22,7 @@ from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.formats.columns import SAMPLE, asked_keys, choose_columns
 from bicliq.pipeline.formats.files import input_errors, open_bytes
 from bicliq.pipeline.formats.forms import told_lists
+from bicliq.pipeline.formats.heads import refuse_lines
 from bicliq.pipeline.formats.in_python import refuse_cells
 from bicliq.pipeline.formats.labels import plain_numbers, tidy
 from bicliq.pipeline.formats.problems import DROP_NULLS, first_failing
@@ -41,6 +42,7 @@ two ids may be one."""
 
 def open_parquet(source: str, size: int, settings: IngestSettings) -> EdgeSource:
     """Recognise a Parquet table by its schema."""
+    refuse_lines(source, settings)
     with opened_parquet(source) as file:
         schema = file.schema_arrow
         layout = typed_layout(source, settings, schema.names, partial(_first_rows, file))

@@ -24,6 +24,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.columns import SAMPLE, wants_weight
 from bicliq.pipeline.formats.files import Files
 from bicliq.pipeline.formats.frame_matrix import as_compared, matrix_table
+from bicliq.pipeline.formats.heads import refuse_lines
 from bicliq.pipeline.formats.in_python import array_of_values, basket_columns
 from bicliq.pipeline.formats.parquet import (
     BATCH_ROWS,
@@ -192,6 +193,7 @@ def open_table(source: Any, settings: IngestSettings) -> EdgeSource:
         Where it is none of these, has no rows, or does not say which columns are meant.
     """
     frame = _frame_of(source, settings)
+    refuse_lines(frame.name, settings)
     kind = settings.format
     fits = {"matrix": frame.is_table or frame.has_values, "baskets": not frame.is_table, "auto": True}
     if not fits.get(kind, False):

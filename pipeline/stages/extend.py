@@ -45,6 +45,9 @@ DIFFERS = 16
 OF_WHAT_STAYS = ("duplicates", "window")
 """Policies that are of no importance for what is taken away."""
 
+OF_LINES = ("comment", "skip")
+"""Policies that are of no importance for a table without lines."""
+
 NO_EDGES: Int32s = np.zeros(0, np.int32)
 
 
@@ -309,9 +312,11 @@ def _store(
 def same_policies(folder: GraphFolder, known: StoredGraph, settings: IngestSettings, *, delete: bool) -> None:
     """Refuse policies that are not those of the graph: its edges would mean two things.
 
-    What is taken away needs neither a way to unite weights nor a window.
+    What is taken away needs neither a way to unite weights nor a window; a table without lines
+    leaves out none.
     """
-    names = [name for name in POLICIES if not (delete and name in OF_WHAT_STAYS)]
+    left_out = {*(OF_WHAT_STAYS if delete else ()), *OF_LINES} - ({*OF_LINES} & settings.model_fields_set)
+    names = [name for name in POLICIES if name not in left_out]
     before = known.summary["policies"]
     now = json.loads(json.dumps({name: getattr(settings, name) for name in names}, default=str))
     differ = [name for name in names if before.get(name) != now[name]]

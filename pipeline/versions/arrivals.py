@@ -6,6 +6,7 @@ settled: nobody writes it any more.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +46,7 @@ class Look:
         Tables, in the order of their names.
     passed_over
         URLs of all else: names that begin with . or _ or end on .tmp or .part and, in a folder,
-        names that are no tables'.
+        names that are no tables'; pipes and devices.
     """
 
     files: tuple[Arrival, ...]
@@ -76,7 +77,11 @@ def look(place: str) -> Look:
     for name in sorted(found):
         uri = str(fs.unstrip_protocol(name))
         inside = name[start:] if start is not None else name.rsplit("/", 1)[-1]
-        if _is_meant(inside) and (not of_a_folder or bare_name(name).endswith(TABLES)):
+        if (
+            _is_meant(inside)
+            and _is_file(fs, name, found[name])
+            and (not of_a_folder or bare_name(name).endswith(TABLES))
+        ):
             files.append(Arrival(uri, int(found[name].get("size") or 0), last_change(found[name])))
         else:
             passed_over.append(uri)
@@ -129,7 +134,7 @@ def _found(fs: Any, path: str) -> tuple[dict[str, Any], bool]:
         return {path: fs.info(path)}, False
     if kind is None and any(mark in path for mark in "*?["):
         found = fs.glob(path, detail=True)
-        return {name: info for name, info in found.items() if info["type"] == "file"}, False
+        return {name: info for name, info in found.items() if info["type"] != "directory"}, False
     if kind is None and (_is_local(fs) or _kind(fs, path.split("/", 1)[0]) is None):
         raise InputError(f"{fs.unstrip_protocol(path)}: no such folder; make it, or check the path")
     return fs.find(path, detail=True), True
@@ -144,6 +149,11 @@ def _kind(fs: Any, path: str) -> str | None:
 
 def _is_local(fs: Any) -> bool:
     return "file" in (fs.protocol if isinstance(fs.protocol, tuple) else (fs.protocol,))
+
+
+def _is_file(fs: Any, name: str, info: dict[str, Any]) -> bool:
+    """Whether it is a file, or a link to one: fsspec says "other" of links, pipes and devices."""
+    return info["type"] == "file" or (_is_local(fs) and os.path.isfile(name))
 
 
 def _is_meant(name: str) -> bool:

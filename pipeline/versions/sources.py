@@ -17,7 +17,7 @@ from bicliq.pipeline.formats import Edges, EdgeSource, Files, open_edges
 from bicliq.pipeline.formats.columns import wants_time, wants_weight
 from bicliq.pipeline.formats.files import file_of, files_of, input_errors, size_of
 from bicliq.pipeline.formats.parquet import BATCH_ROWS
-from bicliq.pipeline.formats.recognise import recognise
+from bicliq.pipeline.formats.recognise import recognise, typed_kind
 from bicliq.pipeline.formats.tables import names_its_columns
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
@@ -241,6 +241,8 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
     if known["format"] in OF_LINES and not {"format", "left", "right"} & set(given) and _is_plain_text(source, asked):
         before["format"] = known["format"]
     policies = IngestSettings.model_validate({**before, **given})
+    for name in _of_lines(source, policies) if before.get("skip") or before.get("comment") else ():
+        before.pop(name, None)
     named = known["columns"] != UNNAMED and "value" not in known["columns"]  # cells have columns of our own
     are_chosen = named and {_format_of(source, policies), known["format"]} <= set(CHOSEN)
     columns = dict(known["columns"]) if are_chosen else {}
@@ -249,6 +251,15 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
     if not wants_time(policies):
         columns.pop("time", None)
     return IngestSettings.model_validate({**before, **columns, **given})
+
+
+def _of_lines(source: Edges, policies: IngestSettings) -> tuple[str, ...]:
+    """Settings of lines, where a table has none: those of the run's text mean nothing to it."""
+    kind = "table"
+    if isinstance(source, str | os.PathLike | Files):
+        kind = typed_kind(files_of(source if isinstance(source, Files) else os.fspath(source))[0]) or "text"
+        kind = _format_of(source, policies) if kind == "text" else kind
+    return {"excel": ("comment",), **dict.fromkeys(("table", "parquet", "duckdb"), ("comment", "skip"))}.get(kind, ())
 
 
 def _is_plain_text(source: Edges, asked: IngestSettings) -> bool:

@@ -176,6 +176,34 @@ def test_comments_are_counted_in_files_of_many_blocks(tmp_path):
     assert (len(table.left), table.summary["noted"]) == (400_000, {"comments": 401})
 
 
+@pytest.mark.parametrize(("skip", "asked"), [(1, {}), (2, {"header": True}), (1, {"left": "user", "right": "item"})])
+def test_rows_at_the_top_of_a_sheet_are_left_out_where_that_is_asked(tmp_path, skip, asked):
+    rows = [["Sales", None], *[[None, None]] * (skip - 1), ["user", "item"], ["ann", "jam"], ["bob", "jam"]]
+    pd.DataFrame(rows).to_excel(tmp_path / "t.xlsx", index=False, header=False)
+    table = read(tmp_path / "t.xlsx", skip=skip, **asked)
+    assert edges_of(table) == {("ann", "jam"), ("bob", "jam")}
+    assert all(f"row {skip + 1} ('user', 'item')" in said for said in table.summary["assumed"])
+    with pytest.raises(InputError, match="the sheet holds nothing, but for rows to skip"):
+        read(tmp_path / "t.xlsx", skip=9)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "xlsx", "pandas", "polars", "arrow"])
+@pytest.mark.parametrize("settings", [{"comment": "u"}, {"skip": 1}])
+@pytest.mark.parametrize("form", ["auto", "matrix"])
+def test_lines_are_not_left_out_of_what_has_none(tmp_path, kind, settings, form):
+    if kind == "xlsx" and "skip" in settings:
+        return  # rows of sheets are left out
+    with pytest.raises(InputError, match=f"{next(iter(settings))} = .* is for lines of text"):
+        bicliq.enumerate(written(kind, tmp_path), format=form, **settings)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "xlsx", "pandas", "jsonl"])
+def test_an_update_that_has_no_lines_takes_none_of_the_settings_of_its_run(tmp_path, kind):
+    (tmp_path / "a.csv").write_text("user,tags\n! mid\nann,jam\n")
+    bicliq.enumerate(tmp_path / "a.csv", store=tmp_path / "store", comment="!", left="user", right="tags")
+    assert bicliq.update(tmp_path / "store", written(kind, tmp_path)).account["edges"] == 3
+
+
 def test_comments_and_fields_over_lines_contradict_each_other():
     with pytest.raises(InputError, match="comment and multiline contradict"):
         load_settings(ingest={"comment": "#", "multiline": True})

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -348,6 +349,21 @@ def test_a_table_on_the_web_is_read_and_one_that_is_not_there_is_refused(web):
     assert edges_of(read(f"{web}/t.csv")) == {("ann", "x")}
     with pytest.raises(InputError, match="no such file"):
         read(f"{web}/absent.csv")
+
+
+def test_a_server_that_gives_no_parts_of_files_is_named_and_sheets_are_read(tmp_path, web):
+    pytest.importorskip("aiohttp")
+    frame = pd.DataFrame({"user": ["ann", "bob"], "item": ["jam", "tea"]})
+    with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
+        frame.to_excel(book, sheet_name="Data", index=False)
+        frame.to_excel(book, sheet_name="More", index=False)
+    assert edges_of(read(f"{web}/two.xlsx::Data")) == {("ann", "jam"), ("bob", "tea")}
+    with pytest.raises(InputError, match="holds 2 sheets"):
+        read(f"{web}/two.xlsx")
+    ids = np.random.default_rng(0).permutation(1 << 21)
+    pq.write_table(pa.table({"user": ids, "item": ids[::-1]}), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"t\.parquet: its server gives whole files alone.*fetch it first"):
+        read(f"{web}/t.parquet")
 
 
 @pytest.mark.parametrize(("library", "url"), [("aiohttp", "http://127.0.0.1:9/t.csv"), ("s3fs", "s3://bucket/t.csv")])

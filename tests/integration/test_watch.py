@@ -108,6 +108,18 @@ def test_a_glob_names_what_is_taken(tmp_path, orders):
     assert taken.files == (f"file://{orders}/out.1",)
 
 
+@pytest.mark.parametrize("glob", ["", "/*.csv"])
+def test_what_is_no_file_is_named_and_links_to_files_are_taken(tmp_path, orders, glob):
+    os.mkfifo(orders / "pipe.csv")
+    (orders / "gone.csv").symlink_to(tmp_path / "nowhere.csv")
+    put(tmp_path, "real.csv", SHOP)
+    (orders / "link.csv").symlink_to(tmp_path / "real.csv")
+    taken = Watch(f"{orders}{glob}", asked(tmp_path), settle=0).take()
+    assert taken.files == (f"file://{orders}/link.csv",)
+    assert [uri.rsplit("/", 1)[-1] for uri in taken.passed_over] == ["gone.csv", "pipe.csv"]
+    assert taken.waiting == ()
+
+
 def test_a_file_that_changed_is_an_error_that_names_the_version_and_one_that_was_touched_is_none(
     tmp_path, orders, capsys
 ):
