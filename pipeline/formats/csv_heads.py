@@ -115,7 +115,8 @@ def _has_header(source: str, rows: list[Record], settings: IngestSettings) -> bo
 def _refuse_title(source: str, rows: Sequence[Record], settings: IngestSettings) -> None:
     """Raise an `InputError` where the first row may be a title.
 
-    It stands alone above a blank line, or has the only numbers or times, and words beside them.
+    It stands alone above a blank line, or has numbers or times, and words beside them, above a row
+    that has none while the others are alike.
     """
     first, *below = rows
     values = list(map(is_value, first.fields))
@@ -123,7 +124,9 @@ def _refuse_title(source: str, rows: Sequence[Record], settings: IngestSettings)
         return
     gaps = [low.line - high.line > 1 for high, low in pairwise(rows)]
     alone = gaps[0] and not any(gaps[1:]) and settings.comment is None
-    if alone or (any(values) and not any(map(is_value, chain(*(row.fields for row in below))))):
+    second, *others = [any(map(is_value, row.fields)) for row in below]
+    unlike = any(values) and not second and (not any(others) or (len(others) > 1 and all(others)))
+    if alone or unlike:
         raise InputError(
             f"{source}, line {first.line}: {listed(first.fields)} may be a title or an edge, as it is unlike the lines"
             f" below; leave it out with skip = {below[0].line - 1}, or say header = false if it is an edge"
