@@ -17,6 +17,12 @@ MISSING = frozenset(NULL_WORDS)
 REMARKS = frozenset(("taxonomy", "consensus lineage", "consensuslineage"))
 """Columns of abundance tables that hold text about the row, behind the cells."""
 
+NAMES_OF_COUNTS = re.compile(r"#?\s*(OTU|ASV|feature)[ _.-]?ID", re.IGNORECASE)
+"""What the column of row names is called in abundance tables."""
+
+AMOUNT = re.compile(r"[+-]?([0-9][0-9.,']*(e[+-]?[0-9]+)? ?%?|inf(inity)?)", re.IGNORECASE)
+"""How much of something there is, as people write it: not all are numbers that can be read."""
+
 MOSTLY_ZERO = 0.3
 """Least share of 0 in a table of counts: columns of ids and weights have few."""
 
@@ -36,14 +42,14 @@ def cell(text: str) -> float | None:
 
     Examples
     --------
-    >>> cell("X"), cell("False"), cell(" 2.5 "), cell("NA"), cell("jam")
+    >>> cell("X"), cell("F"), cell(" 2.5 "), cell("NA"), cell("jam")
     (1.0, 0.0, 2.5, nan, None)
     """
     word = text.strip()
     lower = word.lower()
-    if lower in BLANKS:
+    if lower in BLANKS or word == "F":
         return 0.0
-    if lower in MARKS:
+    if lower in MARKS or word == "T":
         return 1.0
     if word in MISSING:
         return math.nan
@@ -71,22 +77,54 @@ def looks_like_matrix(rows: Sequence[Sequence[str]]) -> bool:
     """
     body = list(rows)
     remarks = bool(body and body[0]) and body[0][-1].strip().lower() in REMARKS
+    counts = bool(body and body[0]) and NAMES_OF_COUNTS.fullmatch(body[0][0].strip()) is not None
     if remarks:
         body = [row[:-1] for row in body]
-    if body and any(cell(field) is None for field in body[0][1:]):
+    if body and (any(cell(field) is None for field in body[0][1:]) or _stands_above_marks(body)):
         del body[0]
     width = len(body[0]) if body else 0
     if len(body) < 2 or any(len(row) != width for row in body):
         return False
     columns = list(zip(*body, strict=True))
-    if not is_binary(columns[0]) and (any(cell(field) is None for field in columns[0]) or is_binary(*columns[1:])):
+    worded = any(cell(field) is None for field in columns[0])
+    if counts or (not is_binary(columns[0]) and (worded or is_binary(*columns[1:]))):
         del columns[0]
     if len(columns) < 2 or not all(cell(field) is not None for column in columns for field in column):
         return False
     if is_binary(*columns):
         return any(cell(field) for column in columns for field in column)
+    if counts or (remarks and worded):
+        return True
     zeros = sum(cell(field) == 0 for column in columns for field in column)
     return (remarks or len(columns) > 2) and zeros >= MOSTLY_ZERO * len(columns) * len(body)
+
+
+def _stands_above_marks(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row holds numbers above cells of 0 and 1: names, as years are."""
+    below = [row[1:] for row in rows[1:]]
+    return len(below) > 1 and is_binary(*below) and not is_binary(rows[0][1:])
+
+
+def may_be_matrix(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether first rows are words and then amounts alone: a matrix, or ids and weights.
+
+    Parameters
+    ----------
+    rows
+        As of `looks_like_matrix`.
+
+    Examples
+    --------
+    >>> may_be_matrix([["name", "a", "b"], ["o1", "50%", "0,5"]]), may_be_matrix([["u", "v", "w"], ["ann", "jam", "1"]])
+    (True, False)
+    """
+    width = len(rows[0]) - (rows[0][-1].strip().lower() in REMARKS) if rows else 0
+    below = [row[1:width] for row in rows[1:]]
+    return (
+        width > 2
+        and any(cell(row[0]) is None for row in rows[1:])
+        and all(cell(field) is not None or AMOUNT.fullmatch(field.strip()) for row in below for field in row)
+    )
 
 
 def is_binary(*columns: Iterable[str]) -> bool:

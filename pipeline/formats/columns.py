@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.cells import AS_MATRIX, looks_like_matrix
+from bicliq.pipeline.formats.cells import AS_MATRIX, looks_like_matrix, may_be_matrix
 from bicliq.pipeline.formats.files import folder_keys
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import LISTED, SHOWN, listed, shown
@@ -117,7 +117,7 @@ def choose_columns(
     if missing and len(rest) != len(missing):
         if len(rest) < len(missing):
             raise InputError(_too_few(source, missing, found, names, header))
-        raise InputError(_unclear(source, missing, rest, names, first_rows()))
+        raise InputError(_unclear(source, missing, rest, names, first_rows(), header or settings.header is False))
     if header:
         for side, at in zip(missing, rest, strict=False):
             _refuse_double_name(source, side, names[at], names)
@@ -167,15 +167,29 @@ def _too_few(source: str, missing: list[str], found: dict[str, int], names: Sequ
 
 
 def _unclear(
-    source: str, missing: list[str], rest: list[int], names: Sequence[str], rows: Sequence[Sequence[str]]
+    source: str,
+    missing: list[str],
+    rest: list[int],
+    names: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    told: bool,
 ) -> str:
+    """What to ask for: `told` says that it is known whether line 1 names columns."""
     sides = " and ".join(missing)
     columns = ", ".join(shown(names[at]) + _examples(at, rows) for at in rest[:LISTED])
     more = f" and {len(rest) - LISTED:,} more" if len(rest) > LISTED else ""
     chosen = ", ".join(f"{side} = {_argument(names, at)!r}" for side, at in zip(missing, rest, strict=False))
+    if len(missing) == 2 and may_be_matrix([names, *rows] if told else rows):
+        advice = (
+            f"say {sides} if a row is an edge, or, if its cells say how much of each column a row has, read it with format ="
+            " 'matrix'"
+        )
+    else:
+        advice = f"name them, as in {chosen}"
+    if not told:
+        advice = f"say header = true if line 1 holds names, else header = false, and then {advice}"
     return (
-        f"{source}: has {len(names)} columns, and which of them are the {sides} is not said: {columns}{more}; name them,"
-        f" as in {chosen}"
+        f"{source}: has {len(names)} columns, and which of them are the {sides} is not said: {columns}{more}; {advice}"
     )
 
 

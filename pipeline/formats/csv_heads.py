@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 
 import pyarrow as pa
 
@@ -48,6 +48,8 @@ def csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
             f"{source}, line {first.line}, {first.problem}; mend the quotes, or take them as characters with quotes = false"
         )
     header = top.names or (_has_header(source, rows, settings) if settings.header is None else settings.header)
+    if not header and settings.header is None:
+        _refuse_title(source, rows, settings)
     own = tuple(_label(name, settings) for name in first.fields) if header else _numbers(first)
     keys = asked_keys(source, settings, own)
     names = (*own, *keys)
@@ -108,6 +110,24 @@ def _has_header(source: str, rows: list[Record], settings: IngestSettings) -> bo
     if asked := asked_columns(source, settings):
         return begins_with_names(f"{source}, line {rows[0].line}", [row.fields for row in rows], asked)
     return not any(is_value(field) for field in rows[0].fields)
+
+
+def _refuse_title(source: str, rows: Sequence[Record], settings: IngestSettings) -> None:
+    """Raise an `InputError` where the first row may be a title.
+
+    It stands alone above a blank line, or has the only numbers or times, and words beside them.
+    """
+    first, *below = rows
+    values = list(map(is_value, first.fields))
+    if len(below) < 2 or all(values):
+        return
+    gaps = [low.line - high.line > 1 for high, low in pairwise(rows)]
+    alone = gaps[0] and not any(gaps[1:]) and settings.comment is None
+    if alone or (any(values) and not any(map(is_value, chain(*(row.fields for row in below))))):
+        raise InputError(
+            f"{source}, line {first.line}: {listed(first.fields)} may be a title or an edge, as it is unlike the lines"
+            f" below; leave it out with skip = {below[0].line - 1}, or say header = false if it is an edge"
+        )
 
 
 def asked_columns(source: str, settings: IngestSettings) -> list[str]:
@@ -288,8 +308,10 @@ def _guess_delimiter(source: str, head: str, settings: IngestSettings) -> str:
     lines = ([line for line in filled if not line.startswith(MARKS)] or filled)[:2]
     found = [mark for mark in DELIMITERS if lines and mark in lines[0]]
     if not found:
+        title = next((at for at, line in enumerate(head.split("\n")) if any(mark in line for mark in DELIMITERS)), 0)
         begins = next(line for line in head.split("\n") if line.strip())
         raise InputError(
             f"{source}, line 1: {shown(begins)} holds none of , tab ; |; name the delimiter (delimiter = ' ' is a blank)"
+            f"{f', or, if it is a title, leave it out with skip = {title}' if title else ''}"
         )
     return max(found, key=lambda mark: (lines[0].count(mark) == lines[-1].count(mark), lines[0].count(mark)))

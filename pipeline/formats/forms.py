@@ -44,6 +44,9 @@ PRINTED = re.compile(rf"""^{NUMBER}(?:\s+{NUMBER})+$|^np\.\w+\(|^\w+\(['"]""", r
 
 FORMS = ("case", "unicode")
 
+PLAIN = r"^\+?(-?)0*([0-9]+?)(\.0*)?$"
+"""A whole number, and what of it is written otherwise in its shortest form."""
+
 FIRST_CAPITAL, LAST_CAPITAL, FIRST_OTHER = b"A"[0], b"Z"[0], 128
 
 
@@ -253,7 +256,7 @@ def told_forms(uri: str, sides: Mapping[str, pa.Array]) -> tuple[dict[str, int],
 
 
 def told_beside(uri: str, sides: Mapping[str, tuple[pa.Array, pa.Array]]) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Count the new labels of each side that are like a known one but for case or Unicode forms.
+    """Count the new labels of each side that are like a known one but for case, form or zeros.
 
     Parameters
     ----------
@@ -278,18 +281,21 @@ def told_beside(uri: str, sides: Mapping[str, tuple[pa.Array, pa.Array]]) -> tup
     for side, (known, new) in sides.items():
         if not (pa.types.is_string(known.type) and pa.types.is_string(new.type) and len(new)):
             continue
-        for form in FORMS:
+        for form in (*FORMS, "zeros"):
+            if form == "zeros" and not pc.any(pc.match_substring_regex(new, PLAIN)).as_py():
+                continue
             places = pc.index_in(_in_form(new, form), value_set=_in_form(known, form))
             n = len(places) - places.null_count
             if n:
                 name = f"alike_in_the_run_but_for_{form}"
                 counts[name] = counts.get(name, 0) + n
                 at = pc.index(pc.is_valid(places), True).as_py()
-                what = "case" if form == "case" else "Unicode forms"
+                what = {"unicode": "Unicode forms"}.get(form, form)
+                fold = "" if form == "zeros" else f", or begin a new run with fold = '{form}'"
                 said.append(
                     f"{uri}: {n:,} new label{'s' if n > 1 else ''} of the {side} side {'are' if n > 1 else 'is'} in the run but"
                     f" for {what}, as {new[at].as_py()!a} and {known[places[at].as_py()].as_py()!a}; write"
-                    f" {'them' if n > 1 else 'it'} as there, or begin a new run with fold = '{form}'"
+                    f" {'them' if n > 1 else 'it'} as there{fold}"
                 )
     return counts, tuple(said)
 
@@ -300,7 +306,9 @@ def _is_ascii(labels: pa.Array) -> bool:
 
 
 def _in_form(labels: pa.Array, form: str) -> pa.Array:
-    """Labels as `folded`; those of ASCII at the speed of memory."""
+    """Labels as `folded`; those of ASCII at the speed of memory; numbers without idle zeros."""
+    if form == "zeros":
+        return pc.replace_substring_regex(labels, PLAIN, r"\1\2")
     if not _is_ascii(labels):
         return folded(labels, form)
     return labels if form == "unicode" else pc.ascii_lower(labels)

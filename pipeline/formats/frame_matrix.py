@@ -12,7 +12,7 @@ from bicliq.pipeline.columns import words_column
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.cells import cell
 from bicliq.pipeline.formats.labels import plain_numbers
-from bicliq.pipeline.formats.matrix import assumed_of_names, label_columns, place_of_names, refuse_two_sets
+from bicliq.pipeline.formats.matrix import assumed_of_names, label_columns, no_cell, place_of_names, refuse_two_sets
 from bicliq.pipeline.formats.problems import DROP_NULLS
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import shown
@@ -48,7 +48,9 @@ def matrix_table(
     if index is None or settings.left is not None:
         at = place_of_names(name, settings, columns, first_rows)
     labels, remarks = label_columns(name, columns, len(columns), at, settings)
-    values = {place: _cells(name, columns[place], column(place)) for place in labels}
+    values = {
+        place: _cells(name, columns[place], column(place), index is not None or at is not None) for place in labels
+    }
     n = len(next(iter(values.values()))) if values else 0
     if settings.nulls == "error":
         for place, some in values.items():
@@ -95,7 +97,7 @@ def _refuse_missing(name: str, called: str, cells: pa.Array) -> None:
         )
 
 
-def _cells(name: str, called: str, column: pa.Array | pa.ChunkedArray) -> pa.Array:
+def _cells(name: str, called: str, column: pa.Array | pa.ChunkedArray, named: bool) -> pa.Array:
     """A column as float64; text as the cells of text files, in which nothing is no edge."""
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -106,10 +108,7 @@ def _cells(name: str, called: str, column: pa.Array | pa.ChunkedArray) -> pa.Arr
         said = encoded.dictionary.to_pylist()
         for text in said:
             if text is not None and cell(text) is None:
-                raise InputError(
-                    f"{name}, column {shown(called)}: {shown(text)} is no cell of a matrix, which is a number, true or false, X,"
-                    " or blank; name the column of row names with left, or leave the column out"
-                )
+                raise InputError(f"{name}, column {shown(called)}: {no_cell(text, named)}")
         numbers = pa.array([0.0 if text is None else cell(text) for text in said], pa.float64(), from_pandas=True)
         return pc.if_else(pc.is_null(encoded.indices), 0.0, numbers.take(encoded.indices))
     try:

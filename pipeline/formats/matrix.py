@@ -20,7 +20,7 @@ from bicliq.pipeline.formats.problems import DROP_NULLS, MARKS, comment_cure
 from bicliq.pipeline.formats.recognise import text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.settings import IngestSettings
-from bicliq.pipeline.words import listed, shown
+from bicliq.pipeline.words import listed, number_cure, shown
 
 NAMES_ROWS = re.compile(r"#?(.*[\s_])?(id|ids|name|names|index|key|label|labels|row|rows)", re.IGNORECASE)
 """What the column of row names is called."""
@@ -257,19 +257,33 @@ def _rows(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
                 f"{uri}, line {number}: the row {shown(name)} is there already, in line {seen[name]}; rename one"
             )
         seen[name] = number
-        values = {place: _value(uri, number, fields[place], label, settings) for place, label in head.columns.items()}
+        values = {
+            place: _value(uri, number, fields[place], label, head.names is not None, settings)
+            for place, label in head.columns.items()
+        }
         tied = {place: value for place, value in values.items() if value != 0}
         yield Neighbours(number, called, [head.columns[place] for place in tied], list(tied.values()))
 
 
-def _value(uri: str, number: int, text: str, column: Label, settings: IngestSettings) -> float:
+def no_cell(text: str, named: bool) -> str:
+    """Say that a field is no cell of a matrix, and what to do, given whether its rows have names.
+
+    Examples
+    --------
+    >>> no_cell("50%", True)
+    "'50%' is no cell of a matrix, which is a number, true or false, X, or blank; write 50"
+    """
+    cure = number_cure(text)
+    if cure == "mend it":
+        cure += ", leave its column out, or say format = 'csv' if it is an edge table"
+        cure += "" if named else "; a column of row names is named by left = 'NAME'"
+    return f"{shown(text)} is no cell of a matrix, which is a number, true or false, X, or blank; {cure}"
+
+
+def _value(uri: str, number: int, text: str, column: Label, named: bool, settings: IngestSettings) -> float:
     value = cell(text)
     if value is None:
-        raise InputError(
-            f"{uri}, line {number}, column {shown(column)}: {shown(text)} is no cell of a matrix, which is a number, true or"
-            " false, X, or blank; mend it, name the column of row names, as in left = 'NAME', or say format = 'csv' if it is"
-            " an edge table"
-        )
+        raise InputError(f"{uri}, line {number}, column {shown(column)}: {no_cell(text, named)}")
     if math.isnan(value) and settings.nulls == "error":
         raise InputError(
             f"{uri}, line {number}, column {shown(column)}: {shown(text)} is a word for a missing value; write 0 for no"

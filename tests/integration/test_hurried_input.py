@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import http.server
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -242,6 +243,87 @@ def test_a_ragged_table_with_names_is_no_list_of_baskets_with_a_basket_of_names(
         tmp_path, "t.csv", "user,item\na,1,5\n"
     )
     assert edges_of(read(tmp_path / "t.csv", format="baskets", header=True)) == {(2, "a"), (2, "1"), (2, "5")}
+
+
+# ---- matrices, titles and names: no advice that ends in wrong edges ------------------------------
+
+OTU = "# Constructed from biom file\n#OTU ID\tS1\tS2\nO1\t5.0\t0.0\nO2\t1.0\t2.0\n"
+CELLS = (("T", "F"), ("✓", ""), ("50%", "0%"), ('"0,5"', '"1,5"'), ('"1,000"', '"2,500"'), ("-1", "1"),
+         ("1e-3", "0.5"), ("inf", "1"), ("1", "0"), ("7", "3"))  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [
+    OTU,
+    OTU.replace("S2\n", "S2\ttaxonomy\n").replace("0.0\n", "0.0\tk__B; p__P\n").replace("2.0\n", "2.0\tk__A; p__Q\n"),
+    OTU.replace("O1", "447").replace("O2", "448"),
+    "name\tS1\tS2\ttaxonomy\nO1\t5\t4\tk__B\nO2\t1\t2\tk__A\n",
+    "id,2019,2020\nann,1,0\nbob,1,1\n",
+    *(f"id,jam,tea\nann,{a},{b}\nbob,{b},{a}\ncid,{a},{a}\n" for a, b in CELLS),
+])  # fmt: skip
+@pytest.mark.parametrize("door", ["file", "frame"])
+def test_two_columns_of_what_may_be_a_matrix_are_never_advised(tmp_path, text, door):
+    name = "t.tsv" if "\t" in text else "t.csv"
+    (tmp_path / name).write_text(text)
+    frame = pd.read_csv(tmp_path / name, sep=None, engine="python", skiprows=int(text.startswith("# ")))
+    source = tmp_path / name if door == "file" else frame
+    with pytest.raises(InputError, match="format = 'matrix'") as caught:
+        bicliq.enumerate(source)
+    assert "left = " not in str(caught.value)
+    if "%" in text or '"' in text or "inf" in text:
+        with pytest.raises(InputError) as caught:
+            bicliq.enumerate(source, format="matrix")
+        assert re.search("is no cell of a matrix.*(write |mend it)|not finite", str(caught.value))
+        assert "left = " not in str(caught.value)
+    else:
+        assert bicliq.count(source, 1, 1, format="matrix") > 0
+
+
+def test_amounts_of_ids_and_weights_can_be_said_to_be_edges(tmp_path):
+    (tmp_path / "t.csv").write_text("user,item,stars\nann,17,4\nbob,18,5\n")
+    assert "say left and right if a row is an edge" in refusal(
+        tmp_path, "t.csv", "user,item,stars\nann,17,4\nbob,18,5\n"
+    )
+    assert edges_of(read(tmp_path / "t.csv", left="user", right="item")) == {("ann", 17), ("bob", 18)}
+
+
+@pytest.mark.parametrize("item", ["x", "jam"])
+def test_numbers_of_columns_are_not_advised_where_line_1_may_be_names(tmp_path, item):
+    message = refusal(tmp_path, "t.csv", f"user,item,2024-01-01\na,{item},1\nb,{item},2\n")
+    assert "say header = true if line 1 holds names, else header = false, and then " in message
+    assert edges_of(read(tmp_path / "t.csv", header=True, left="0", right="1")) == {("a", item), ("b", item)}
+    assert "header" not in refusal(tmp_path, "t.csv", f"a,{item},1\nb,{item},2\n", header=False)
+
+
+@pytest.mark.parametrize(
+    "title", ["Report of sales, 2024\n\n", "Report of sales, 2024\n", "Report, 3, sales\n\n", "Sales\n\n"]
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_title_is_no_edge(tmp_path, title, end):
+    text = f"{title}user,item\na,x\nb,x\n".replace("\n", end)
+    message = refusal(tmp_path, "t.csv", text)
+    skip = re.findall("skip = ([0-9])", message)[0]
+    assert edges_of(read(tmp_path / "t.csv", skip=int(skip))) == {("a", "x"), ("b", "x")}
+    if title.startswith("Report of"):
+        assert len(read(tmp_path / "t.csv", header=False).left) == 4
+
+
+@pytest.mark.parametrize("text", ["a,1\n\nb,2\n\nc,3\n", "1,2\n\n3,4\n5,6\n", "a,1\nb,2\n\nc,3\n", "a,1\nb,x\n"])
+def test_blank_lines_between_rows_make_no_title(tmp_path, text):
+    (tmp_path / "t.csv").write_text(text)
+    assert len(read(tmp_path / "t.csv").left) == text.count(",")
+
+
+@pytest.mark.parametrize("door", ["file", "frame"])
+@pytest.mark.parametrize("delete", [False, True])
+def test_an_update_says_which_numbers_the_run_writes_otherwise(tmp_path, door, delete):
+    (tmp_path / "a.csv").write_text("u,v\n007,x\n008,x\nann,x\n")
+    bicliq.enumerate(tmp_path / "a.csv", store=tmp_path / "store")
+    (tmp_path / "b.csv").write_text("u,v\n7,x\n8.0,x\n70,x\n")
+    new = tmp_path / "b.csv" if door == "file" else pd.DataFrame({"u": ["7", "8.0", "70"], "v": ["x"] * 3})
+    account = bicliq.update(tmp_path / "store", new, delete=delete).account
+    assert account["noted"] == {"alike_in_the_run_but_for_zeros": 2}
+    assert "for zeros, as '7' and '007'; write them as there" in account["assumed"][-1]
+    assert "fold" not in account["assumed"][-1]
 
 
 # ---- far away ------------------------------------------------------------------------------------
