@@ -19,8 +19,8 @@ SAFE_DIGITS = 18
 """Whole numbers of so many digits fit 64 bits."""
 
 
-METIS_FORM = (1, 2)
-"""Line and field in which METIS says what there is, as 011."""
+METIS_FORM = 2
+"""Field of the first line in which METIS says what there is, as 011."""
 
 
 def adjacency_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
@@ -29,7 +29,7 @@ def adjacency_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     With a head 'n n_left n_edges', its own id comes first.
     """
     lines = TextLines(source.uri, source.settings)
-    rows = [(number, _neighbours(source, number, line)) for number, line in lines]
+    rows = [(number, _neighbours(source, number, line, at == 0)) for at, (number, line) in enumerate(lines)]
     body = one_set_rows(source, rows) or _labelled_rows(source, rows)
     lengths = np.array([len(row) for _, row in body], dtype=np.int64)
     left = np.repeat(np.array([vertex for vertex, _ in body], dtype=np.int64), lengths)
@@ -39,17 +39,18 @@ def adjacency_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     )
 
 
-def _neighbours(source: EdgeSource, number: int, line: str) -> npt.NDArray[np.int64]:
+def _neighbours(source: EdgeSource, number: int, line: str, first: bool) -> npt.NDArray[np.int64]:
     """The ids of a line; an array takes an eighth of the memory of its words."""
     fields = line.split()
     for at, value in enumerate(fields):
-        if value[0] == "0" and len(value) > 1 and (number, at) != METIS_FORM:
+        if value[0] == "0" and len(value) > 1 and not (first and at == METIS_FORM):
             raise InputError(
                 f"{source.uri}, line {number}: {shown(value)} begins with a zero, as no number does: write it without; rows of 0"
                 " and 1 without blanks between are read with format = 'matrix', names with format = 'baskets'"
             )
         if not (value.isascii() and value.isdigit()):
-            raise InputError(f"{source.uri}, line {number}: {shown(value)} is no whole number from 0; mend the line")
+            cure = f"leave such lines out with comment = '{line[0]}'" if line[0] in "#%" else "mend the line"
+            raise InputError(f"{source.uri}, line {number}: {shown(value)} is no whole number from 0; {cure}")
         if len(value) > SAFE_DIGITS and int64_of(value) is None:
             raise InputError(f"{source.uri}, line {number}: id {shown(value)} is beyond 64 bits; use smaller ids")
     if any(len(value) > SAFE_DIGITS for value in fields):

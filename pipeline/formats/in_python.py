@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from itertools import islice
 from typing import Any
 
@@ -97,7 +98,7 @@ def _has_numbers(name: str, key: Any, items: Any) -> bool:
     if not isinstance(items, Mapping):
         return False
     values = items.values()
-    if all(value is None or isinstance(value, numbers.Real | np.bool_) for value in values):
+    if all(value is None or isinstance(value, numbers.Real | Decimal | np.bool_) for value in values):
         return len(items) > 0
     if not all(isinstance(value, Mapping) for value in values):
         raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import partial
 
 import duckdb
@@ -47,7 +48,7 @@ ANSWERED = {
     "such lists below a missing one": pd.DataFrame(
         {"u": ["cid", "ann", "bob"], "v": [pd.NA, np.array(["jam", "tea"]), np.array(["tea"])]}, dtype=object
     ),
-    "dicts of numbers": {"ann": {"jam": 2, "tea": True}, "bob": {"jam": 0, "tea": np.int64(1)}},
+    "dicts of numbers": {"ann": {"jam": 2, "tea": True}, "bob": {"jam": Decimal(0), "tea": np.int64(1)}},
 }
 
 
@@ -210,6 +211,10 @@ def test_graphs_of_one_set_are_named_and_read_by_clique(tmp_path, text, what):
 def test_weights_of_a_graph_of_one_set_are_no_neighbours(tmp_path):
     (tmp_path / "g.graph").write_text("3 2 001\n2 5 3 7\n1 5\n1 7\n")
     assert bicliq.clique(tmp_path / "g.graph", all=True).cliques == [[1, 2], [1, 3]]
+    (tmp_path / "g.graph").write_text("% weighted\n3 2 011\n4 2 5 3 7\n4 1 5\n% mid\n4 1 7\n")
+    with pytest.raises(bicliq.InputError, match=r"line 1: '%' is no whole number from 0; .*comment = '%'"):
+        bicliq.clique(tmp_path / "g.graph")
+    assert bicliq.clique(tmp_path / "g.graph", comment="%").size == 2
 
 
 @pytest.mark.parametrize("text", ["011\n100\n", "10\n01\n", "10\n11\n"])
