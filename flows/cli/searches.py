@@ -217,6 +217,7 @@ def count(
     if idle:
         flag = idle[0].replace("_", "-")
         raise InputError(f"--{flag} is for counts that go to a store, partition by partition; name one with --store")
+    random_tables(null, seed, time_limit)  # refuses what contradicts itself, with a store as well
     if null and in_store:
         raise InputError("--null is for counts in memory; leave out --store")
     if prefect:
