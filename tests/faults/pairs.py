@@ -23,14 +23,14 @@ from typing import Any
 import fsspec
 import numpy as np
 
-from bicliq.pipeline.settings import SearchSettings, load_settings
+from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.stages.search import enumerate_table
 from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.log import last_number, number_name
 from bicliq.pipeline.store.records import Numbered
 from bicliq.pipeline.store.states import latest_run
-from bicliq.pipeline.versions.sources import name_of_key
+from bicliq.pipeline.versions.sources import all_taken, name_of_key
 from tests.faults.campaign import NOT_PUBLISHED
 from tests.faults.commands import PATIENCE
 
@@ -208,14 +208,13 @@ class Shop:
         asked = store.run(run).record()
         graph = store.graph(asked.graph).record()
         table = asked.table or graph.source["uri"]
-        taken = frozenset(name_of_key(key) for key, e in (asked.taken or {}).items() if not e.deleted)
+        taken = frozenset(name_of_key(key) for key, e in all_taken(store, asked).items() if not e.deleted)
         key = table, taken
         if key not in self._known:
             lines = ["l,r", *sorted({line for uri in (table, *taken) for line in _lines(uri)})]
             united = self.folder / "united.csv"
             united.write_text("\n".join([*lines, ""]))
-            search = SearchSettings.model_validate(asked["search"])
-            found = enumerate_table(str(united), load_settings(search=search.model_dump()), "digest")
+            found = enumerate_table(str(united), load_settings(search=asked.search.model_dump()), "digest")
             self._known[key] = found["bicliques"], found["digest"]
         return self._known[key]
 
@@ -285,7 +284,7 @@ def check_latest(shop: Shop, store: Store, trial: Trial, found: list[Ended], *, 
     assert manifest.complete, (str(trial), latest)
     has = manifest.bicliques, manifest.digest
     assert has == shop.expected(store, latest), (str(trial), latest, has, shop.expected(store, latest), found)
-    taken = {Path(name_of_key(key)).name for key in store.run(latest).record().taken or {}}
+    taken = {Path(name_of_key(key)).name for key in all_taken(store, store.run(latest).record())}
     names = (number_name(number) for number in range(1, last_number(store) + 1))
     numbered = [store.root.read(Numbered, name).run for name in names]
     for at, one in enumerate(found):

@@ -36,7 +36,7 @@ from bicliq.pipeline.store.states import latest_run
 from bicliq.pipeline.versions.compact import compact
 from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.rollback import rollback
-from bicliq.pipeline.versions.sources import name_of_key
+from bicliq.pipeline.versions.sources import all_taken, name_of_key
 from bicliq.pipeline.versions.update import update
 from tests.faults.bad_object_store import Door
 from tests.faults.commands import PATIENCE, ROOT
@@ -205,8 +205,7 @@ def just_before_the_number(door: Door, action: Callable[[], Any]) -> list[Any]:
 
 
 def files_of(store: Store) -> set[str]:
-    taken = store.run(latest_run(store)).record().taken or {}
-    return {Path(name_of_key(key)).name for key in taken}
+    return {Path(name_of_key(key)).name for key in all_taken(store, store.run(latest_run(store)).record())}
 
 
 def whole(store: Store, folder: Path) -> bool:
