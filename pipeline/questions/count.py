@@ -14,6 +14,7 @@ from typing import Any
 
 from bicliq import kernels
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.events import tell
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.placement.where import place_search
 from bicliq.pipeline.questions.count_asked import NOT_WORTH, CountAsked, CountRecord, check_count_backends, why_none
@@ -131,6 +132,7 @@ def _plan(job: CountJob) -> None:
 def _count(job: CountJob) -> None:
     told = job.observer.search, job.observer.dashboard
     job.counted = count_partitions(job.store, job.name, job.asked, job.method, job.settings, *told)
+    tell("partitions counted", run=job.name, counted=job.counted)
 
 
 def _publish(job: CountJob) -> None:
