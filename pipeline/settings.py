@@ -64,7 +64,8 @@ class IngestSettings(_Frozen):
     weight: str | None = Field(None, description="Column of the weights, for min_weight, sum and max.")
     time: str | None = Field(
         None,
-        description="Column of the timestamps, for since, until and window, and for the times that a report shows.",
+        description="Column of the timestamps, for since, until, window and in_step, and for the times that a report"
+        " shows.",
     )
     ids: Literal["auto", "text"] = Field(
         "auto",
@@ -130,6 +131,10 @@ class IngestSettings(_Frozen):
         description="How far one row may move a window on, in windows (3) or as a length of time (90d): one wrong date"
         " would empty it; inf: as far as it likes.",
     )
+    in_step: str | None = Field(
+        None,
+        description="Groups in step: all left members acted on each right member within so long a time (60s, 5m, 1h).",
+    )
     ragged: Literal["error", "drop"] = Field(
         "error", description="What to do with lines that have too many or too few fields."
     )
@@ -192,6 +197,13 @@ class IngestSettings(_Frozen):
             raise ValueError("write a number above 0, as a cell of 0 is no edge; without it every other one is")
         return least
 
+    @field_validator("in_step")
+    @classmethod
+    def _so_long(cls, length: str | None) -> str | None:
+        if length is not None:
+            parse_duration(length)
+        return length
+
     @field_validator("window_jump", mode="before")
     @classmethod
     def _a_length(cls, value: Any) -> Any:
@@ -217,6 +229,11 @@ class IngestSettings(_Frozen):
             raise ValueError(
                 "window and since or until contradict each other: a window ends with the latest row and moves on with it;"
                 " give one of them"
+            )
+        if self.in_step is not None and self.window is not None:
+            raise ValueError(
+                f"in_step and window contradict each other: window keeps the rows of the last {self.window}; leave it out,"
+                " and choose rows with since and until"
             )
         if since is not None and until is not None and since >= until:
             raise ValueError(
