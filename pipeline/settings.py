@@ -34,7 +34,7 @@ from pydantic_settings import (
 )
 
 from bicliq.pipeline.bounds import MOST_THREADS
-from bicliq.pipeline.times import LONGEST, parse_duration, parse_jump, parse_time
+from bicliq.pipeline.times import LONGEST, parse_duration, parse_jump, parse_time, written_duration
 from bicliq.pipeline.variables import OTHER_VARIABLES, PREFIX, did_you_mean, variable_of
 
 SETTINGS_FILE = "bicliq.toml"
@@ -63,9 +63,7 @@ class IngestSettings(_Frozen):
     right: str | None = Field(None, description="Column of the right ids: a name, or a number from 0.")
     weight: str | None = Field(None, description="Column of the weights, for min_weight, sum and max.")
     time: str | None = Field(
-        None,
-        description="Column of the timestamps, for since, until, window and in_step, and for the times that a report"
-        " shows.",
+        None, description="Column of the timestamps, for since, until, window, in_step, and the times of a report."
     )
     ids: Literal["auto", "text"] = Field(
         "auto",
@@ -131,9 +129,8 @@ class IngestSettings(_Frozen):
         description="How far one row may move a window on, in windows (3) or as a length of time (90d): one wrong date"
         " would empty it; inf: as far as it likes.",
     )
-    in_step: str | None = Field(
-        None,
-        description="Groups in step: all left members acted on each right member within so long a time (60s, 5m, 1h).",
+    in_step: Annotated[str, AfterValidator(written_duration)] | None = Field(
+        None, description="Groups in step: the left members acted on each right member within so long a time (60s, 5m)."
     )
     ragged: Literal["error", "drop"] = Field(
         "error", description="What to do with lines that have too many or too few fields."
@@ -197,13 +194,6 @@ class IngestSettings(_Frozen):
             raise ValueError("write a number above 0, as a cell of 0 is no edge; without it every other one is")
         return least
 
-    @field_validator("in_step")
-    @classmethod
-    def _so_long(cls, length: str | None) -> str | None:
-        if length is not None:
-            parse_duration(length)
-        return length
-
     @field_validator("window_jump", mode="before")
     @classmethod
     def _a_length(cls, value: Any) -> Any:
@@ -231,10 +221,7 @@ class IngestSettings(_Frozen):
                 " give one of them"
             )
         if self.in_step is not None and self.window is not None:
-            raise ValueError(
-                f"in_step and window contradict each other: window keeps the rows of the last {self.window}; leave it out,"
-                " and choose rows with since and until"
-            )
+            raise ValueError("in_step and window contradict each other: leave window out; since and until choose rows")
         if since is not None and until is not None and since >= until:
             raise ValueError(
                 f"since {self.since} is not before until {self.until}, so no row can pass (until is the first moment"

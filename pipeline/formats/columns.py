@@ -31,7 +31,7 @@ def wants_weight(settings: IngestSettings) -> bool:
 
 
 def wants_time(settings: IngestSettings) -> bool:
-    """Whether the settings need times: as a column, to filter by, for a window, or to be in step."""
+    """Whether the settings need times: as a column, to filter by, for a window, or for groups."""
     asked = (settings.time, settings.since, settings.until, settings.window, settings.in_step)
     return any(each is not None for each in asked)
 

@@ -198,7 +198,7 @@ def _with_partners(actions: Actions, length: int, min_left: int, min_right: int)
 
 
 def _partners(actions: Actions, action: Int64s, near: Int64s, min_right: int) -> Int64s:
-    """Return the actions of pairs that are near each other at enough right vertices, a pair each."""
+    """Return the actions of pairs that are near each other at enough right vertices."""
     key = (actions.left[action].astype(np.int64) << 32) | actions.left[near]
     slot = (key.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - SLOT_BITS)
     slot = slot.astype(np.int64)

@@ -96,7 +96,7 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
 
 
 def _at_most(found: Expected, table: EdgeTable) -> Expected:
-    """Say of groups in step that they are at most so many: some windows of a vertex share members."""
+    """Say of groups in step that they are at most so many."""
     known = (
         "groups in step are at most so many: vertices of the right side that have several windows are counted for each"
     )

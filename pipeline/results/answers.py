@@ -68,7 +68,10 @@ class Groups(AsTable):
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns: left, right, n_left, n_right, value; perhaps covered, share, expected, windows."""
+        """Columns: left, right, n_left, n_right, value.
+
+        Perhaps covered, share, expected, p, windows.
+        """
         value = pa.int64() if self.record["by"] in ("edges", "vertices", "balanced") else pa.float64()
         columns = [(side, pa.list_(LABELS[self.record["labels"][side]])) for side in ("left", "right")]
         columns += [("n_left", pa.int32()), ("n_right", pa.int32()), ("value", value)]
