@@ -165,7 +165,7 @@ def process_of(run: dict[str, Any], home: str | None = None) -> int:
 
 
 def stop_between_claims(process: int) -> None:
-    """Stop a run that holds its turn alone: others wait for what else it holds, until it goes on."""
+    """Stop a run that holds its turn alone: for what else it held, others would wait."""
     os.kill(process, signal.SIGSTOP)
     while sum(line.split()[4] == str(process) for line in Path("/proc/locks").read_text().splitlines()) > 1:
         os.kill(process, signal.SIGCONT)
