@@ -172,5 +172,5 @@ def test_a_time_before_dates_is_refused():
 def test_windows_that_do_not_fit_in_memory_are_refused_before_they_are_made(shares, monkeypatch):
     assert available_memory() > 1 << 20
     monkeypatch.setattr(kernels, "available_memory", lambda: 100)
-    with pytest.raises(CapacityError, match="its windows hold 6 vertices together.* give a shorter in_step"):
+    with pytest.raises(CapacityError, match=r"its windows hold 6 vertices together.* give a shorter in_step"):
         bicliq.find(shares, in_step="60s", **READ)
