@@ -56,7 +56,7 @@ def shares(n: int, n_rings: int = 20, seed: int = 1) -> tuple[pa.Table, list[Rin
     random = np.random.default_rng(seed)
     n_accounts, n_links = int(n * ACCOUNTS_A_SHARE), int(n * LINKS_A_SHARE)
     account = _drawn(random, random.lognormal(0, ACTIVITY, n_accounts), n)
-    link = _drawn(random, np.arange(1, n_links + 1) ** -POPULARITY, n)
+    link = _drawn(random, np.arange(1.0, n_links + 1) ** -POPULARITY, n)
     appeared = random.uniform(0, (DAYS - 5) * DAY, n_links)
     fast = random.random(n) < BURST
     later = np.where(fast, random.exponential(BURST_HOURS * 3600, n), random.uniform(0, 5 * DAY, n))
@@ -78,10 +78,11 @@ def shares(n: int, n_rings: int = 20, seed: int = 1) -> tuple[pa.Table, list[Rin
     return pa.table(table), rings
 
 
-def _drawn(random: np.random.Generator, weights: npt.NDArray[np.float64], n: int) -> npt.NDArray[np.int64]:
+def _drawn(random: np.random.Generator, weights: npt.NDArray[Any], n: int) -> npt.NDArray[np.int64]:
     """Draw `n` of the places of some weights."""
     ends = np.cumsum(weights)
-    return np.searchsorted(ends, random.random(n) * ends[-1], side="right")
+    found: npt.NDArray[np.int64] = np.searchsorted(ends, random.random(n) * ends[-1], side="right")
+    return found
 
 
 def write_shares(path: Path, n: int, n_rings: int = 20, seed: int = 1) -> None:
@@ -98,9 +99,10 @@ def measure(path: Path) -> dict[str, Any]:
     In a process that has done nothing else: the peak of its memory is told.
     """
     rings = json.loads(path.with_suffix(".json").read_text())
-    columns = {"left": "account", "right": "link", "time": "at"}
     started, used = time.perf_counter(), time.process_time()
-    found = bicliq.find(str(path), in_step="60s", min_left=3, min_right=3, top=1000, **columns)
+    found = bicliq.find(
+        str(path), left="account", right="link", time="at", in_step="60s", min_left=3, min_right=3, top=1000
+    )
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - used
     groups = [(set(group["left"]), set(group["right"])) for group in found]
     hit = [

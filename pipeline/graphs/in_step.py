@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bicliq import kernels
-from bicliq.pipeline.graphs.actions import Actions, blocks_of, rights_of_keys, rows_of_ranges
+from bicliq.pipeline.graphs.actions import Actions, Bools, blocks_of, rights_of_keys, rows_of_ranges
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from bicliq.pipeline.placement.arrays import starts_of
 
@@ -152,7 +152,7 @@ def groups_among(
 
 def _are_maximal(
     batch: kernels.BicliqueBatch, chosen: Int64s, n_right: Int64s, windows: Windows, by_window: BipartiteGraph
-) -> Int64s:
+) -> Bools:
     """Say of some bicliques whether no other left vertex is in a window of each right vertex."""
     sizes = np.diff(by_window.indptr)
     held = np.add.reduceat(sizes[batch.right], batch.right_offsets[:-1]) if len(batch) else sizes[:0]
