@@ -34,6 +34,7 @@ from bicliq.pipeline.store.log import (
     take_number,
     tell_source,
 )
+from bicliq.pipeline.store.needs import needs
 from bicliq.pipeline.store.record import owner_of
 from bicliq.pipeline.store.records import (
     FORMAT,
@@ -94,7 +95,7 @@ def repair(store: Store, settings: Settings, run: str | None = None, roots: int 
     for run_found in examine(store, found, 0, seed, roots):
         place = f"runs/{run_found.run}"
         record = found.record(RunRecord, place)
-        lacks = {*(record.needs(place, {}) if record else ())} & {*found.problems}
+        lacks = {*(needs(place, record) if record else ())} & {*found.problems}
         bad = lacks or not run_found.ok or any(path.startswith(f"{place}/") for path in found.problems)
         if bad and is_at_work(store.run(run_found.run)):
             said.append(f"runs/{run_found.run}: left alone, a process is at work there; repair again when it has ended")
@@ -212,9 +213,9 @@ def _prepared(folder: RunFolder, bad: set[str], settings: Settings) -> tuple[Pla
         if subgraph:
             folder.remove(Subgraph.name(int(subgraph[1])), partition_name(int(subgraph[1])))
         elif any(kind.pattern.fullmatch(name) for kind in MADE_AGAIN):
-            folder.remove(name)
-            if name == Checks.at:
+            if name == Checks.at and folder.has(name):
                 said.append(f"{folder.place}/{name}: removed; the next run checks its input again")
+            folder.remove(name)
         elif not Commit.pattern.fullmatch(name) and owner_of(name) not in OF_RUNS:
             foreign.add(name)
     said += _left_to_you(folder.place, foreign)

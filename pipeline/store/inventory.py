@@ -18,7 +18,8 @@ from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.store.folder import TEMPORARY, Folder, R, is_at_work
 from bicliq.pipeline.store.layout import STORE_FILE, Store
 from bicliq.pipeline.store.local_disk import NO_FILE, writer_lives
-from bicliq.pipeline.store.record import Record, StoredFile, owner_of, place_of
+from bicliq.pipeline.store.needs import needs, place_of
+from bicliq.pipeline.store.record import Record, StoredFile, owner_of
 from bicliq.pipeline.store.records import Pruned, RunRecord, StoredGraph, Subgraph
 
 FOLDERS = ("graphs", "runs", "cliques", "publications", "sources", "claims", "quarantine")
@@ -94,14 +95,14 @@ class Inventory:
         there = (path for path, problem in self.problems.items() if problem.kind != "missing")
         return sorted({place_of(path) for path in (*self.records, *self.files, *there) if path.count("/") > 1})
 
-    def needs(self) -> dict[str, str]:
+    def needed(self) -> dict[str, str]:
         """The records that others need, and one that does, by their paths."""
         beside: dict[str, dict[str, Record]] = defaultdict(dict)
         for path, record in self.records.items():
             beside[place_of(path)][path.removeprefix(f"{place_of(path)}/")] = record
         found: dict[str, str] = {}
         for path, record in self.records.items():
-            found |= {other: path for other in record.needs(place_of(path), beside[place_of(path)])}
+            found |= dict.fromkeys(needs(path, record, beside[place_of(path)]), path)
         return found
 
     def reached(self, paths: Iterable[str]) -> set[str]:
@@ -109,7 +110,7 @@ class Inventory:
         seen = dict.fromkeys(paths)
         todo = list(seen)
         for path in todo:  # grows as it is gone through
-            needed = self.records[path].needs(place_of(path), {}) if path in self.records else ()
+            needed = needs(path, self.records[path]) if path in self.records else []
             new = [other for other in needed if other not in seen]
             seen |= dict.fromkeys(new)
             todo += new
@@ -147,7 +148,7 @@ def take_inventory(store: Store, places: Iterable[str] = FOLDERS, *, check: bool
             else:
                 sizes[path] = size
     rest = _without_pruned(_read_records(root, sizes, found), found)
-    needed = found.needs()
+    needed = found.needed()
     for path in sorted({*needed} - {*found.records, *found.problems}):
         if {path.split("/")[0], place_of(path)} & looked:
             found.problems[path] = Problem(f"it is missing, and {needed[path]} needs it", "missing")
@@ -235,7 +236,7 @@ def places_of(store: Store, run: str) -> list[str]:
             places[place_of(path)] = None
             with contextlib.suppress(DamageError):  # it is reported with the folder
                 record = store.root.find(Record, path)
-                paths += record.needs(place_of(path), {}) if record else ()
+                paths += needs(path, record) if record else []
     return list(places)
 
 

@@ -17,7 +17,8 @@ import xxhash
 from bicliq.pipeline.errors import DamageError, InputError
 from bicliq.pipeline.store.folder import TEMPORARY, Folder, storage_errors
 from bicliq.pipeline.store.layout import STORE_FILE, RunFolder, Store
-from bicliq.pipeline.store.record import Record, place_of
+from bicliq.pipeline.store.needs import needs, place_of
+from bicliq.pipeline.store.record import Record
 from bicliq.pipeline.store.records import (
     Asks,
     Checks,
@@ -101,7 +102,7 @@ def last_of_source(store: Store, source: str) -> Checks | None:
 # ---- writing -------------------------------------------------------------------------------------
 
 
-def make_next(folder: RunFolder, created: str, follows: str | None = None, needed: Iterable[str] = ()) -> None:
+def make_next(folder: RunFolder, created: str, follows: str | None = None, asked: RunRecord | None = None) -> None:
     """Make a run, which is published, the latest: give it the next number.
 
     Parameters
@@ -110,15 +111,15 @@ def make_next(folder: RunFolder, created: str, follows: str | None = None, neede
         The run, and when it was published, or rolled back to.
     follows
         The run that must be the latest until then; None: whichever is.
-    needed
-        Records of the store that must stay, as ``runs/3f2a/run.json``.
+    asked
+        Its run.json: what it needs must stay; None: nothing is looked for.
 
     Raises
     ------
     Overtaken
         Where another one is the latest, or one of the records is gone or about to go.
     """
-    store, needed = folder.store, [path for path in needed if path.startswith(("graphs/", "runs/"))]
+    store, needed = folder.store, [] if asked is None else needs(RunRecord.at, asked)
     while next((entry.run for entry in _backwards(store)), None) != folder.run:
         number, latest = last_number(store), latest_published(store)
         if follows is not None and latest not in (follows, folder.run) and not _holds(store, latest, follows):
@@ -126,7 +127,7 @@ def make_next(folder: RunFolder, created: str, follows: str | None = None, neede
                 f"{store.uri}: run {latest} became the latest while a version of {follows} was made; nothing was"
                 " changed: give the command again, which then goes on from there (rebase = true does so by itself)"
             )
-        for path in needed:
+        for path in (path for path in needed if path.startswith(("graphs/", "runs/"))):
             _refuse_pruned(store, path)
             base = store.graph(path.split("/")[1]).base() if path.startswith("graphs/") else None
             if base is not None:

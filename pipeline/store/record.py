@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from typing import Annotated, Any, ClassVar
@@ -87,15 +87,13 @@ class Record(Entry):
     """Its name in that folder, with braces, or groups, for what tells it from others."""
     file_pattern: ClassVar[re.Pattern[str]]
     """Names of files that it may name; a group of it tells those that each attempt writes anew."""
-    after: ClassVar[tuple[str, ...]]
-    """Records of that folder that were written before it."""
 
     stored: tuple[StoredFile, ...] = ()
 
-    def __init_subclass__(cls, kind: str, at: str, files: str = "(?!)", after: tuple[str, ...] = ()) -> None:
+    def __init_subclass__(cls, kind: str, at: str, files: str = "(?!)") -> None:
         parts = re.split(r"(\{.*?\})", at)
         groups = {"{:05d}": r"(\d{5,})", "{}": "([^/]+)"}
-        cls.kind, cls.at, cls.file_pattern, cls.after = kind, at, re.compile(files), after
+        cls.kind, cls.at, cls.file_pattern = kind, at, re.compile(files)
         cls.pattern = re.compile("".join(groups.get(part, re.escape(part)) for part in parts))
         KINDS[kind] = cls
 
@@ -114,29 +112,12 @@ class Record(Entry):
         """Other graphs or runs, in folders beside its own, that it needs."""
         return ()
 
-    def needs(self, place: str, beside: Mapping[str, Record]) -> Iterable[str]:
-        """Paths in the store of the records without which it is worth nothing.
-
-        Parameters
-        ----------
-        place
-            The folder that it is in.
-        beside
-            The sound records there, by their names.
-        """
-        return [f"{place}/{name}" for name in self.after]
-
     def entries(self) -> dict[str, Any]:
         """What it says, but for its files, as plain values for JSON."""
         return {name: value for name, value in asdict(self).items() if name != "stored"}
 
 
 KINDS: dict[str, type[Record]] = {}
-
-
-def place_of(path: str) -> str:
-    """Return the folder of the graph, the run or the clique that a path in the store leads into."""
-    return "/".join(path.split("/")[:2])
 
 
 def owner_of(name: str) -> type[Record] | None:

@@ -6,7 +6,6 @@ A record is a file that names other files, with their sizes and checksums, and s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -63,10 +62,6 @@ class StoredGraph(Record, kind="graph", at="graph.json", files=r"(edges|changed|
         """The graph that this one differs from."""
         return (self.base,)
 
-    def needs(self, place: str, beside: Mapping[str, Record]) -> Iterable[str]:
-        """The graph that this one differs from."""
-        return [] if self.base is None else [f"graphs/{self.base}/{StoredGraph.at}"]
-
     @property
     def sizes(self) -> tuple[int, int]:
         """Vertices of the left and of the right side."""
@@ -79,7 +74,7 @@ class StoredGraph(Record, kind="graph", at="graph.json", files=r"(edges|changed|
 
 
 @dataclass(frozen=True, kw_only=True)
-class Profile(Record, kind="profile", at="profile.json", files=r"profile\.parquet", after=(StoredGraph.at,)):
+class Profile(Record, kind="profile", at="profile.json", files=r"profile\.parquet"):
     """Figures of a graph; the same for every order of its edges.
 
     Parameters
@@ -110,7 +105,7 @@ class Profile(Record, kind="profile", at="profile.json", files=r"profile\.parque
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoHop(Record, kind="two hop", at="two_hop.json", files=r"two_hop\.parquet", after=(StoredGraph.at,)):
+class TwoHop(Record, kind="two hop", at="two_hop.json", files=r"two_hop\.parquet"):
     """How many others of its side a vertex shares a neighbour with."""
 
     left: dict[str, float]
@@ -119,12 +114,9 @@ class TwoHop(Record, kind="two hop", at="two_hop.json", files=r"two_hop\.parquet
 
 # ---- runs ----------------------------------------------------------------------------------------
 
-RUN, PLANNED = ("run.json",), ("run.json", "plan.json")
-"""What is written before other records of a run."""
-
 
 @dataclass(frozen=True, kw_only=True)
-class Manifest(Record, kind="manifest", at="manifest.json", after=PLANNED):
+class Manifest(Record, kind="manifest", at="manifest.json"):
     """What a published run holds; written last. That of a version is in its run.json.
 
     Parameters
@@ -188,12 +180,6 @@ class Manifest(Record, kind="manifest", at="manifest.json", after=PLANNED):
     limited_by: str | None = None
     failed: dict[str, str] = field(default_factory=dict)
 
-    def needs(self, place: str, beside: Mapping[str, Record]) -> Iterable[str]:
-        """The commits that it lists, and the checks."""
-        commits = [Commit.name(entry["partition"]) for entry in self.files]
-        checks = [Checks.at] if self.checks else []
-        return [f"{place}/{name}" for name in (*self.after, *commits, *checks)]
-
 
 @dataclass(frozen=True, kw_only=True)
 class TakenFile(Entry):
@@ -237,10 +223,6 @@ class Sources(Record, kind="sources", at="sources/{}.json"):
 
     taken: dict[str, TakenFile]
     before: Name | None
-
-    def needs(self, place: str, beside: Mapping[str, Record]) -> Iterable[str]:
-        """The record of those before."""
-        return [] if self.before is None else [Sources.name(self.before)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -350,12 +332,6 @@ class RunRecord(
         """Runs that it was made of."""
         return self.parent, self.compacts, None if self.layered is None else self.layered.base
 
-    def needs(self, place: str, beside: Mapping[str, Record]) -> Iterable[str]:
-        """Its graph, the runs that it stands on as a version, and the files that were taken before."""
-        runs = dict.fromkeys(run for run in (self.base, *self.layers) if run != self.run)
-        before = [] if self.taken_before is None else [Sources.name(self.taken_before)]
-        return [f"graphs/{self.graph}/{StoredGraph.at}", *(f"runs/{run}/{self.at}" for run in runs), *before]
-
     @property
     def version(self) -> Version:
         """What it holds as a version; raises DamageError where it is none."""
@@ -375,7 +351,7 @@ class RunRecord(
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced)(?P<attempt>-\w+)?\.parquet", after=RUN):
+class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced)(?P<attempt>-\w+)?\.parquet"):
     """What was planned.
 
     Parameters
@@ -416,15 +392,9 @@ class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced)(?P<
     seconds: dict[str, float]
     expected: dict[str, Any] | None = None
 
-    def needs(self, place: str, beside: Mapping[str, Record]) -> Iterable[str]:
-        """The subgraphs, once something was found in one."""
-        found = any(isinstance(one, Commit | PartitionCounts | Manifest | Counts) for one in beside.values())
-        subgraphs = (Subgraph.name(number) for number in range(self.partitions if found else 0))
-        return [f"{place}/{name}" for name in (*self.after, *subgraphs)]
-
 
 @dataclass(frozen=True, kw_only=True)
-class Checks(Record, kind="checks", at="checks.json", after=RUN):
+class Checks(Record, kind="checks", at="checks.json"):
     """How the input of a run compares with earlier ones (`pipeline.stages.checks`).
 
     Parameters
@@ -449,13 +419,7 @@ class Checks(Record, kind="checks", at="checks.json", after=RUN):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subgraph(
-    Record,
-    kind="subgraph",
-    at="partitions/part-{:05d}.json",
-    files=r"partitions/part-(\d{5,})\.arrow",
-    after=PLANNED,
-):
+class Subgraph(Record, kind="subgraph", at="partitions/part-{:05d}.json", files=r"partitions/part-(\d{5,})\.arrow"):
     """A partition, whose subgraph was cut for the plan of this digest."""
 
     partition: Count
@@ -468,7 +432,6 @@ class Commit(
     kind="commit",
     at="commits/partition-{:05d}.json",
     files=r"bicliques/partition=(\d{5,})/part(?P<attempt>-\w+)\.parquet",
-    after=PLANNED,
 ):
     """That a partition is searched; its data file is what it names.
 
@@ -518,7 +481,7 @@ class Commit(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failure(Record, kind="failure", at="failures/partition-{:05d}.json", after=RUN):
+class Failure(Record, kind="failure", at="failures/partition-{:05d}.json"):
     """Why the last attempt at a partition failed."""
 
     partition: Count
@@ -531,7 +494,6 @@ class PartitionCounts(
     kind="partition counts",
     at="counts/{}/partition-{:05d}.json",
     files=r"counts/([^/]+)/(?:left|right)-(\d{5,})(?P<attempt>-\w+)\.parquet",
-    after=PLANNED,
 ):
     """What was counted in a partition for one question; it names files of counts of vertices.
 
@@ -554,7 +516,7 @@ class PartitionCounts(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counts(Record, kind="counts", at="counts.json", files=r"(vertex_)?counts\.parquet", after=PLANNED):
+class Counts(Record, kind="counts", at="counts.json", files=r"(vertex_)?counts\.parquet"):
     """The tables of all questions that are counted to their end.
 
     Parameters
@@ -570,14 +532,6 @@ class Counts(Record, kind="counts", at="counts.json", files=r"(vertex_)?counts\.
     keys: dict[str, str]
     checked: bool
     created: str
-
-    def needs(self, place: str, beside: Mapping[str, Record]) -> Iterable[str]:
-        """What was counted in each partition, and the checks."""
-        plan = beside.get(PlanRecord.at)
-        numbers = range(plan.partitions if isinstance(plan, PlanRecord) else 0)
-        counted = [PartitionCounts.name(key, number) for key in self.keys for number in numbers]
-        checks = [Checks.at] if self.checked else []
-        return [f"{place}/{name}" for name in (*self.after, *counted, *checks)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -605,11 +559,6 @@ class Numbered(Record, kind="number", at="publications/number-{}.json"):
     run: Name | None = None
     counted: Name | None = None
     created: str | None = None
-
-    def needs(self, place: str, beside: Mapping[str, Record]) -> Iterable[str]:
-        """The entry before."""
-        found = Numbered.pattern.fullmatch(place)
-        return [Numbered.name(f"{int(found[1]) - 1:08d}")] if found and int(found[1]) > 1 else []
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,8 @@ from bicliq.pipeline.store.folder import Folder, is_at_work
 from bicliq.pipeline.store.inventory import FORGOTTEN_SECONDS, Inventory, forgotten, is_forgotten, take_inventory
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.log import last_moments, last_number, latest_published, take_number
-from bicliq.pipeline.store.record import Record, place_of
+from bicliq.pipeline.store.needs import place_of
+from bicliq.pipeline.store.record import Record
 from bicliq.pipeline.store.records import Manifest, Numbered, Pruned, RunRecord, Sources, StoredGraph
 from bicliq.pipeline.versions.sources import name_of_sources
 

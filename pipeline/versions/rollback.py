@@ -69,5 +69,5 @@ def make_latest(store: Store, run: str, follows: str | None = None) -> None:
     opened = read_run(folder)
     if opened.state.name != "published":
         raise InputError(f"{folder.uri}: it is {opened.state}; only what is published can be the latest run")
-    make_next(folder, moment_after(last_moment(store)), follows, opened.asked.needs(folder.place, {}))
+    make_next(folder, moment_after(last_moment(store)), follows, opened.asked)
     tell("version is the latest again", run=run)

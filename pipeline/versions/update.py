@@ -435,8 +435,7 @@ class _Update:
         record = self._described(asked, layers[:stay], written, found, extended)
         stands = self._folder.commit(record.at, record)
         try:
-            needed = record.needs(self._folder.place, {})
-            make_next(self._folder, record.version.manifest.created, self._follows, needed)
+            make_next(self._folder, record.version.manifest.created, self._follows, record)
         except Overtaken:
             self._folder.remove(record.at, *record.named)
             raise
