@@ -232,7 +232,7 @@ def next_to_number(records: Mapping[str, Record]) -> tuple[int, Numbered] | None
 
 
 def unnumbered(records: Mapping[str, Record], problems: Iterable[str]) -> list[str]:
-    """Say whether the last entry of the log is missing, by the sound records and the other paths."""
+    """Say whether the last entry of the log is missing, by sound records and other paths."""
     missing = next_to_number(records)
     if missing is None or number_name(missing[0]) in problems:
         return []
