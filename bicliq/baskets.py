@@ -9,8 +9,8 @@ from bicliq.asking import Reading, read_as
 from bicliq.kernels import RuleKind, SetKind
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import Edges
-from bicliq.pipeline.questions.itemsets import Frequent, find_frequent
-from bicliq.pipeline.results.itemsets import Itemsets, Rules, RulesAsked, SetsAsked
+from bicliq.pipeline.questions.itemsets import find_frequent
+from bicliq.pipeline.results.itemsets import Frequent, Itemsets, Rules, RulesAsked, SetsAsked
 from bicliq.pipeline.settings import load_settings
 
 

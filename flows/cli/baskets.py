@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -158,7 +159,9 @@ def _of_baskets(record: dict[str, Any]) -> str:
     return f"{many(record['n_baskets'], 'basket')}{empty} of {many(record['n_items'], 'item')}; {least}"
 
 
-def _table(title: str, names: tuple[str, ...], rows: list[tuple[str, ...]], record: dict[str, Any]) -> RenderableType:
+def _table(
+    title: str, names: tuple[str, ...], rows: Sequence[tuple[str, ...]], record: dict[str, Any]
+) -> RenderableType:
     from rich.console import Group
     from rich.table import Table
 

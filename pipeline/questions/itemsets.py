@@ -115,8 +115,8 @@ def least_count(min_support: Any, n_baskets: int | None) -> int:
             f"{said} may be all baskets or one of {n_baskets:,}; write 1.0 for all, {1 / n_baskets} for one"
         )
     if min_support > 1:
-        count = f", and {min_support:g} of {n_baskets:,} baskets are {min_support / n_baskets}"
-        raise InputError(f"{said} is above 1: it is {share}{count if min_support <= n_baskets else ''}")
+        named = f", and {min_support:g} of {n_baskets:,} baskets are {min_support / n_baskets}"
+        raise InputError(f"{said} is above 1: it is {share}{named if min_support <= n_baskets else ''}")
     count = max(math.floor(min_support * n_baskets) - 1, 1)
     while count / n_baskets < min_support:
         count += 1
