@@ -151,7 +151,7 @@ class ClosedSets:
 
 
 def _most(max_items: int | None) -> int:
-    return UNBOUNDED if max_items is None else whole_number("max_items", max_items)
+    return UNBOUNDED if max_items is None else min(whole_number("max_items", max_items), UNBOUNDED)
 
 
 def _batches(stream: Any) -> Iterator[Any]:

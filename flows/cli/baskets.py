@@ -24,7 +24,9 @@ Baskets = Annotated[
 ]
 Support = Annotated[
     str,
-    typer.Option("--min-support", metavar="<share>", parser=number, help="Least share of all baskets that hold a set."),
+    typer.Option(
+        "--min-support", metavar="<number>", parser=number, help="Least share of all baskets that hold a set."
+    ),
 ]
 Out = Annotated[
     str | None, typer.Option("--out", metavar="FILE", help="Write all of them: .parquet, .csv, .tsv, .xlsx or .jsonl.")
@@ -48,7 +50,7 @@ def itemsets(
         Literal["closed", "maximal", "all"],
         typer.Option("--kind", help="Sets without a larger one in as many baskets, without a larger one, or all."),
     ] = "closed",
-    max_len: Annotated[int | None, typer.Option("--max-len", help="Most items of a set.")] = None,
+    max_len: Annotated[int | None, typer.Option("--max-len", min=1, max=2**31 - 1, help="Most items of a set.")] = None,
     top: Top = 20,
     out: Out = None,
     overwrite: Overwrite = False,
@@ -61,6 +63,7 @@ def itemsets(
     from bicliq.pipeline.results.itemsets import Itemsets, SetsAsked
 
     asked = SetsAsked(kind, max_len)
+    _check_out(out, overwrite, bom)
     found = Itemsets(find_frequent(file, min_support, settings), asked)  # type: ignore[arg-type]
     record = {**_written(found, out, overwrite, bom), **asdict(asked), "found": len(found)}
     console.answer({**record, "itemsets": found.top(top).to_pylist()}, json, _sets_shown)
@@ -96,7 +99,9 @@ def rules(
         list[str] | None,
         typer.Option("--consequents", metavar="ITEM", help="An item that each consequent has; repeatable."),
     ] = None,
-    max_len: Annotated[int | None, typer.Option("--max-len", help="Most items of a rule, of both sides.")] = None,
+    max_len: Annotated[
+        int | None, typer.Option("--max-len", min=2, max=2**31 - 1, help="Most items of a rule, of both sides.")
+    ] = None,
     top: Top = 20,
     out: Out = None,
     overwrite: Overwrite = False,
@@ -110,17 +115,25 @@ def rules(
     from bicliq.pipeline.results.itemsets import Rules, RulesAsked
 
     asked = RulesAsked(metric, min_threshold, kind, max_len, tuple(antecedents or ()), tuple(consequents or ()))
+    _check_out(out, overwrite, bom)
     found = Rules(find_frequent(file, min_support, settings), asked, which)  # type: ignore[arg-type]
     record = {**_written(found, out, overwrite, bom), **asdict(asked), "which": which, "found": len(found)}
     console.answer({**record, "rules": finite(found.top(top).to_pylist())}, json, _rules_shown, wide_table=True)
 
 
-def _written(found: Itemsets | Rules, out: str | None, overwrite: bool, bom: bool) -> dict[str, Any]:
-    """The record, with what was written where a file was asked for."""
+def _check_out(out: str | None, overwrite: bool, bom: bool) -> None:
+    """Refuse a file that cannot be written, before the work that it would hold."""
     from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.results.export_lists import checked_format
 
     if out is None and (overwrite or bom):
         raise InputError(f"--{'overwrite' if overwrite else 'bom'} is for the file of --out; name one")
+    if out is not None:
+        checked_format(out, None, overwrite=overwrite, bom=bom)
+
+
+def _written(found: Itemsets | Rules, out: str | None, overwrite: bool, bom: bool) -> dict[str, Any]:
+    """The record, with what was written where a file was asked for."""
     written = None if out is None else asdict(found.export(out, overwrite=overwrite, bom=bom))
     return {**found.frequent.record, "out": written}
 

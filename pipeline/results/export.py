@@ -174,7 +174,7 @@ class Tables(Protocol):
 
 
 def write_file(count: Any, place: str, kind: Format, *, overwrite: bool, bom: bool) -> int:
-    """Write `Tables`, or what a format of bicliques takes, beside a place, move it there, say its size.
+    """Write `Tables`, or what a format of bicliques takes, and return the size of the file.
 
     Raises
     ------

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.results.export import DELIMITERS, FORMULA, Format, format_of, write_file
 
 if TYPE_CHECKING:
@@ -90,14 +91,29 @@ def export_rows(
     1
     """
     place = os.fspath(path)
+    kind = checked_format(place, format, overwrite=overwrite, bom=bom)
+    rows = _Rows(found, kind in DELIMITERS or kind == "xlsx")
+    size = write_file(rows, place, kind, overwrite=overwrite, bom=bom)
+    return ExportedRows(place, kind, rows.rows, size, rows.guarded)
+
+
+def checked_format(place: str, format: str | None, *, overwrite: bool, bom: bool) -> Format:
+    """Return the format that a file will have; arguments and errors as of `export_rows`.
+
+    Examples
+    --------
+    >>> checked_format("memory://sets.tsv.gz", None, overwrite=False, bom=True)
+    'tsv'
+    """
     kind = format or format_of(place)
     if kind not in OF_ROWS:
         raise InputError(f"{place}: itemsets and rules are written as {', '.join(OF_ROWS)}, and not as {kind}")
     if bom and kind not in DELIMITERS:
         raise InputError(f"{place}: {kind} has no byte order mark; leave bom out, or write CSV or TSV")
-    rows = _Rows(found, kind in DELIMITERS or kind == "xlsx")
-    size = write_file(rows, place, cast(Format, kind), overwrite=overwrite, bom=bom)
-    return ExportedRows(place, kind, rows.rows, size, rows.guarded)
+    system, target = file_system(place)
+    if system.exists(target) and not overwrite:
+        raise InputError(f"{place}: is there already; name another file, or overwrite it")
+    return cast(Format, kind)
 
 
 class _Rows:

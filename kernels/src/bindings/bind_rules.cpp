@@ -1,4 +1,4 @@
-// bind_rules.cpp: closed itemsets for Python, and the itemsets and rules that they give, in batches.
+// bind_rules.cpp: closed itemsets for Python, and what they give, in batches: itemsets and rules.
 #include "bindings/bindings.hpp"
 #include "rules/rules.hpp"
 

@@ -5,11 +5,11 @@
 // of X (Pasquier et al. 1999): the baskets are needed no more. Further ones, in order, are the
 // closed sets that X's closure lies in, and those up to a least support are a range of numbers.
 //
-// Method: of each item the numbers of the closed sets that have it, ascending. Items are numbered by
-// how many these are, the rarest first. Where the rarest of X is in few sets, they are looked at one
-// by one, a word of bits before each list; else all items of X have bit sets, which are ANDed until
-// one bit is left. Cost: a look is O(sets of the rarest item before the answer), 512 a step in bit
-// sets. Memory: 12 bytes an item of a set, and 24 a set.
+// Method: of each item the numbers of the closed sets that have it, ascending. Items are numbered
+// by how many these are, the rarest first. Where the rarest of X is in few sets, they are looked at
+// one by one, a word of bits before each list; else all items of X have bit sets, which are ANDed
+// until one bit is left. Cost: a look is O(sets of the rarest item before the answer), 512 a step
+// in bit sets. Memory: 12 bytes an item of a set, and 24 a set.
 // Reference: tests/reference/itemsets.py.
 #pragma once
 

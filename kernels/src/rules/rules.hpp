@@ -3,10 +3,10 @@
 // What it finds: non-redundant rules (Bastide et al. 2000), G -> C \ G for each minimal generator G
 // and each closed set C that holds it: the closure of G, whose rules are exact, or a larger one; or
 // all rules A -> B, of every split of every itemset. Confidence is support(C) / support(G), so of a
-// generator the rules that reach one are those with closed sets of a range of numbers; of an itemset
-// confidence falls as items go from A to B, and splits below it are not made. Either is a cursor that
-// goes on where it stopped: what is held does not grow with the number of rules, only with that of
-// generators. Cost: a look in the closed sets a rule, and one or two for supports.
+// generator the rules that reach one are those with closed sets of a range of numbers; of an
+// itemset confidence falls as items go from A to B, and splits below it are not made. Either is a
+// cursor that goes on where it stopped: what is held does not grow with the number of rules, only
+// with that of generators. Cost: a look in the closed sets a rule, and one or two for supports.
 // Reference: tests/reference/itemsets.py.
 #pragma once
 
@@ -151,7 +151,7 @@ class AllRules {
   }
   static bool has(const std::vector<u32>& items, u32 item) { return std::binary_search(items.begin(), items.end(), item); }
 
-  /// The next choice of free items for the consequent: one more, if that may give a rule, or another.
+  /// The next choice of free items for the consequent: one more, if that may give a rule.
   bool next_split() {
     if (!goes_on_ && chosen_.empty()) return false;
     std::size_t at = goes_on_ ? (chosen_.empty() ? 0 : chosen_.back() + 1) : given_up();
@@ -167,7 +167,7 @@ class AllRules {
     chosen_.pop_back();
     return at;
   }
-  /// Adds the rule of this choice, if it is one; whether one of more items in the consequent may be.
+  /// Adds the rule of this choice, if it is one; can one with more items in the consequent be?
   bool add(RuleBatch& batch) {
     to_ = limits_.consequent;
     for (const std::size_t i : chosen_) to_.push_back(free_[i]);

@@ -1,13 +1,13 @@
 // walk.hpp: all itemsets, or all minimal generators, one after the other.
 //
 // What it finds: every itemset that lies in a closed set, or of these the minimal generators: sets
-// that no smaller set but the empty one has the closure of. Input: closed sets. Method: depth first;
-// a set X has with it the closed sets that hold X, the first of which is its closure. These are read
-// once to find every item that X can be extended by, with the closed sets of each extension
-// ("occurrence deliver", Uno et al. 2004); items come rarest first, so lists shrink fast. A set has
-// a smaller generator where it does without one of its items; generators are closed downwards, so
-// nothing lies below a set that is none. Cost: O(items of the closed sets that hold X) a set X, and
-// for generators a look for each item. Memory: the lists along one path.
+// that no smaller set but the empty one has the closure of. Input: closed sets. Method: depth
+// first; a set X has with it the closed sets that hold X, the first of which is its closure. These
+// are read once to find every item that X can be extended by, with the closed sets of each
+// extension ("occurrence deliver", Uno et al. 2004); items come rarest first, so lists shrink fast.
+// A set has a smaller generator where it does without one of its items; generators are closed
+// downwards, so nothing lies below a set that is none. Cost: O(items of the closed sets that hold X)
+// a set X, and for generators a look for each item. Memory: the lists along one path.
 #pragma once
 
 #include "rules/closed_sets.hpp"
