@@ -6,8 +6,8 @@
 // are read once to find every item that X can be extended by, with the closed sets of each
 // extension ("occurrence deliver", Uno et al. 2004); items come rarest first, so lists shrink fast.
 // A set has a smaller generator where it does without one of its items; generators are closed
-// downwards, so nothing lies below a set that is none. Cost: O(items of the closed sets that hold X)
-// a set X, and for generators a look for each item. Memory: the lists along one path.
+// downwards, so nothing lies below a set that is none. Cost: O(items of the closed sets that hold
+// X) a set X, and for generators a look for each item. Memory: the lists along one path.
 #pragma once
 
 #include "rules/closed_sets.hpp"
