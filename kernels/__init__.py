@@ -35,7 +35,7 @@ from bicliq.kernels.finding import FindProgress, FindResult, Group, gpu_cannot_f
 from bicliq.kernels.grouping import cut_roots, group_roots
 from bicliq.kernels.itemsets import ClosedSets, ItemsetBatch, RuleBatch, RuleKind, SetKind, closed_itemsets
 from bicliq.kernels.laying_out import LaidOutLists, LaidOutRows
-from bicliq.kernels.machine import available_threads
+from bicliq.kernels.machine import available_memory, available_threads
 from bicliq.kernels.output import RowGroup, RowGroupLayout, check_bicliques, encode_bicliques, has_codec, read_columns
 from bicliq.kernels.restoring import SideRestorer
 from bicliq.kernels.rows import (
@@ -91,6 +91,7 @@ __all__ = [
     "Stream",
     "SurpriseTerms",
     "TooManyError",
+    "available_memory",
     "available_threads",
     "biclique_hashes",
     "change_rows",
