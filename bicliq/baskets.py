@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 from bicliq.asking import Reading, read_as
-from bicliq.kernels import RuleKind, SetKind
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.questions.itemsets import find_frequent
@@ -18,7 +17,7 @@ def itemsets(
     baskets: Edges,
     min_support: float = 0.01,
     *,
-    kind: SetKind = "closed",
+    kind: Literal["closed", "maximal", "all"] = "closed",
     max_len: int | None = None,
     threads: int = 0,
     **reading: Unpack[Reading],
@@ -70,7 +69,7 @@ def rules(
     metric: str = "confidence",
     min_threshold: float = 0.8,
     *,
-    kind: RuleKind = "non-redundant",
+    kind: Literal["non-redundant", "all"] = "non-redundant",
     antecedents: Iterable[Any] = (),
     consequents: Iterable[Any] = (),
     max_len: int | None = None,

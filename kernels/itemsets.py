@@ -14,9 +14,6 @@ from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.enumeration import LARGEST_SIZE, stream_maximal_bicliques
 from bicliq.kernels.errors import memory_is_capacity
 
-SetKind = Literal["closed", "maximal", "all"]
-RuleKind = Literal["non-redundant", "all"]
-
 BATCH = 65_536
 """Itemsets or rules of a batch, about."""
 
@@ -97,7 +94,9 @@ class ClosedSets:
     def __len__(self) -> int:
         return len(self._sets)
 
-    def sets(self, kind: SetKind = "closed", max_items: int | None = None) -> Iterator[ItemsetBatch]:
+    def sets(
+        self, kind: Literal["closed", "maximal", "all"] = "closed", max_items: int | None = None
+    ) -> Iterator[ItemsetBatch]:
         """Yield the closed sets, the maximal ones among them, or all itemsets that lie in one.
 
         Parameters
@@ -118,7 +117,7 @@ class ClosedSets:
 
     def rules(
         self,
-        kind: RuleKind = "non-redundant",
+        kind: Literal["non-redundant", "all"] = "non-redundant",
         min_confidence: float = 0.0,
         max_items: int | None = None,
         antecedents: Iterable[int] = (),

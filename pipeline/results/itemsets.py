@@ -205,7 +205,7 @@ class SetsAsked:
         Where no set can be so.
     """
 
-    kind: kernels.SetKind = "closed"
+    kind: Literal["closed", "maximal", "all"] = "closed"
     max_len: int | None = None
 
     def __post_init__(self) -> None:
@@ -292,7 +292,7 @@ class RulesAsked:
 
     metric: str = "confidence"
     min_threshold: float = 0.8
-    kind: kernels.RuleKind = "non-redundant"
+    kind: Literal["non-redundant", "all"] = "non-redundant"
     max_len: int | None = None
     antecedents: tuple[Any, ...] = ()
     consequents: tuple[Any, ...] = ()
