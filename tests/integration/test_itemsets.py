@@ -98,7 +98,9 @@ def test_files_of_baskets_count_the_empty_one_and_say_so(tmp_path, capsys, text,
 
 
 def test_the_groceries_of_mlxtends_documentation():
-    sets = pairs(bicliq.itemsets(GROCERIES, 0.6, kind="all"))
+    found = bicliq.itemsets(GROCERIES, 0.6, kind="all")
+    assert isinstance(found, bicliq.Itemsets)
+    sets = pairs(found)
     assert sets == {
         frozenset(some.split("+")): support
         for some, support in {
@@ -140,6 +142,7 @@ def test_mlxtend_gives_the_same(seed):
 
 def test_exact_and_approximate_rules_are_told_apart():
     rules = bicliq.rules(SHOP, 0.25, min_threshold=0.5)
+    assert isinstance(rules.exact, bicliq.Rules)
     assert len(rules) == len(rules.exact) + len(rules.approximate)
     assert set(rules.exact.to_arrow()["confidence"].to_pylist()) == {1.0}
     assert max(rules.approximate.to_arrow()["confidence"].to_pylist()) < 1
