@@ -33,7 +33,7 @@ from bicliq.kernels.errors import BackendError, BicliqError, CapacityError, TooM
 from bicliq.kernels.estimate import BicliqueEstimate, estimate_bicliques, gpu_seconds
 from bicliq.kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
 from bicliq.kernels.grouping import cut_roots, group_roots
-from bicliq.kernels.itemsets import ClosedSets, ItemsetBatch, RuleBatch, closed_itemsets
+from bicliq.kernels.itemsets import ClosedSets, closed_itemsets
 from bicliq.kernels.laying_out import LaidOutLists, LaidOutRows
 from bicliq.kernels.machine import available_memory, available_threads
 from bicliq.kernels.output import RowGroup, RowGroupLayout, check_bicliques, encode_bicliques, has_codec, read_columns
@@ -75,7 +75,6 @@ __all__ = [
     "FindProgress",
     "FindResult",
     "Group",
-    "ItemsetBatch",
     "LaidOutLists",
     "LaidOutRows",
     "Progress",
@@ -83,7 +82,6 @@ __all__ = [
     "RowGroup",
     "RowGroupLayout",
     "RowPacking",
-    "RuleBatch",
     "SideRestorer",
     "SmallerBatch",
     "Stream",
