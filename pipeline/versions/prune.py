@@ -188,8 +188,8 @@ class _Known:
     @classmethod
     def of(cls, store: Store) -> _Known:
         found = take_inventory(store, check=False)
-        for path in found.problems:
-            if path.endswith((RunRecord.at, Manifest.at, StoredGraph.at)) and found.is_damaged(path):
+        for path, problem in found.problems.items():
+            if path.rsplit("/")[-1] in (RunRecord.at, Manifest.at, StoredGraph.at) and problem.kind != "missing":
                 store.root.read(Record, path)  # it raises: what needs what is not known
         runs = {record.run: record for path, record in found.records.items() if isinstance(record, RunRecord)}
         held = {run: record.layered.manifest for run, record in runs.items() if record.layered}
