@@ -161,7 +161,7 @@ def test_surprise_may_have_the_degrees_of_another_graph(
 
 @pytest.mark.parametrize("seed", range(20))
 def test_surprise_finds_planted_blocks_and_what_is_between_hubs_as_all_sorted(seed: int) -> None:
-    """Greed in a core found groups that lack members outside of it; pairs of hubs are worth least."""
+    """Groups that greed finds in a core may lack members outside of it."""
     random = np.random.default_rng(seed)
     odds = np.outer(random.lognormal(-2, 1, 50), 5 / np.arange(1, 41) ** 0.8)
     joined = random.random((50, 40)) < odds / (1 + odds)

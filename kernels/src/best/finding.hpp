@@ -4,12 +4,13 @@
 // (objective.hpp), ordered as best_list.hpp says; with k = 1 a maximum biclique.
 //
 // Method: greedy climbs say what is wanted (greedy.hpp), where vertices have terms stars as well
-// (stars.hpp), by surprise in small cores too. By size and by surprise, the search then goes from range to range of numbers of
-// rows, each in the core of the graph that can hold such answers (row_ranges.hpp, size_bounds.hpp,
-// core_parts.hpp), which is small, and branches on the side of which answers have fewer; by weight
-// it is one search. Degrees bound what each root can hold (root_bounds.hpp), and roots are searched
-// from the largest bound down. The search below a root is the enumeration's (mbe.hpp), whose nodes
-// are bounded by best_sink.hpp. For a GPU only the beginning is found here (`open`).
+// (stars.hpp), by surprise in small cores too. By size and by surprise, the search then goes from
+// range to range of numbers of rows, each in the core of the graph that can hold such answers
+// (row_ranges.hpp, size_bounds.hpp, core_parts.hpp), which is small, and branches on the side of
+// which answers have fewer; by weight it is one search. Degrees bound what each root can hold
+// (root_bounds.hpp), and roots are searched from the largest bound down. The search below a root is
+// the enumeration's (mbe.hpp), whose nodes are bounded by best_sink.hpp. For a GPU only the
+// beginning is found here (`open`).
 //
 // Cost: O(edges) before the search, for graph, bounds and greed; the search visits the nodes whose
 // bound reaches the k-th best. Memory: that of an enumeration, and the k answers.
