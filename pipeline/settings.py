@@ -11,6 +11,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -150,6 +151,8 @@ class IngestSettings(_Frozen):
     @classmethod
     def _one_character(cls, value: Any) -> Any:
         mark = {"\\t": "\t", "tab": "\t"}.get(value, value)
+        if isinstance(mark, str) and (code := re.fullmatch(r"\\x([0-7][0-9A-Fa-f])", mark)):
+            mark = chr(int(code[1], 16))  # Hive writes \x01
         if isinstance(mark, str) and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n\0'):
             raise ValueError(
                 "a delimiter is one ASCII character (, ; | …) or 'tab', and neither a quote nor a line break"
@@ -455,6 +458,13 @@ def _somewhere(store: str) -> str:
     return store
 
 
+class _SettingsFile(TomlConfigSettingsSource):
+    """The settings file; Windows may begin it with a mark of byte order."""
+
+    def _read_file(self, file_path: Path) -> dict[str, Any]:
+        return tomllib.loads(file_path.read_text("utf-8-sig"))
+
+
 class Settings(BaseSettings):
     """Every setting of Bicliq."""
 
@@ -508,7 +518,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments first, then the environment, then the settings file."""
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+        return init_settings, env_settings, _SettingsFile(settings_cls)
 
 
 def check_limit(search: SearchSettings) -> None:
@@ -574,6 +584,9 @@ def _sentence(problem: Any, arguments: dict[str, Any]) -> str:
     if problem["type"] == "extra_forbidden":
         siblings = {".".join(path[: len(place)]) for path, _ in fields_of() if path[: len(place) - 1] == place[:-1]}
         guess = did_you_mean(".".join(map(str, place)), siblings)
+        if not guess:
+            same = next((".".join(path) for path, _ in fields_of() if path[-1] == place[-1]), None)
+            guess = f" (did you mean {same}?)" if same else ""
         return f"{_source(place, arguments)}: there is no such setting{guess}"
     reason = problem["msg"].removeprefix("Value error, ")
     if isinstance(value, dict | BaseModel):  # what is wrong is how several settings go together

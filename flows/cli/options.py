@@ -228,7 +228,7 @@ def _name_found_file(given: dict[str, Any]) -> None:
 
     if not Path(SETTINGS_FILE).is_file():
         return
-    found = tomllib.loads(Path(SETTINGS_FILE).read_text(encoding="utf-8"))
+    found = tomllib.loads(Path(SETTINGS_FILE).read_text(encoding="utf-8-sig"))
 
     def at(tree: Any, path: str) -> Any:
         return reduce(lambda inner, name: inner.get(name) if isinstance(inner, dict) else None, path.split("."), tree)

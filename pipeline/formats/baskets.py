@@ -83,8 +83,11 @@ def _baskets(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
             names[named[1]] = named[2].strip()
         elif above and METADATA.fullmatch(line):
             lines.comments += 1
-        elif line.strip() and number > top.last:
+        elif number > top.last and (line.strip() or not above):
             above = False
+            if not line.strip():
+                yield Neighbours(number, number, [])
+                continue
             found = record_of(source.uri, number, line, top.delimiter, source.settings)
             _refuse_sequences(source.uri, number, found.fields)
             items = found.labels(missing)

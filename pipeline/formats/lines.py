@@ -23,6 +23,9 @@ from bicliq.pipeline.words import shown
 BATCH_ROWS = 1 << 20
 """Edges of a batch, to the end of a line."""
 
+LISTS = ("baskets", "gmt")
+"""Formats whose lines are lists, which should hold something."""
+
 Label: TypeAlias = str | int
 
 
@@ -161,8 +164,9 @@ def _batch(source: EdgeSource, some: _Collected, quoted: bool) -> EdgeBatch:
                 row = pc.index(pc.is_null(column), True).as_py()
                 what = "cell is no number" if role in ("value", "weight") else f"{role} id is missing (null)"
                 raise InputError(f"{place(row)}: a {what}; fill it in, or {DROP_NULLS}")
-    stripped = of_left + of_right
-    return EdgeBatch(pa.record_batch(columns), place, noted={"stripped": stripped} if stripped else {})
+    empty = some.degrees.count(0) if source.format in LISTS else 0
+    noted = {"stripped": of_left + of_right, "empty_lists": empty}
+    return EdgeBatch(pa.record_batch(columns), place, noted={what: n for what, n in noted.items() if n})
 
 
 def _column(labels: Sequence[Label | None]) -> pa.Array:

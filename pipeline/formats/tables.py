@@ -39,7 +39,7 @@ from bicliq.pipeline.formats.parquet import (
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
-from bicliq.pipeline.words import shown
+from bicliq.pipeline.words import brief, shown
 
 KINDS = (
     "a path, a glob, a pandas, Polars, Dask or cuDF frame, an Arrow table or stream, a DuckDB relation, a SciPy sparse"
@@ -346,7 +346,10 @@ def _frame_of(source: Any, settings: IngestSettings) -> Frame:
     if name in SERIES:
         return _series_frame(name, source, settings)
     if hasattr(source, "__arrow_c_stream__"):
-        return arrow_frame(name, pa.table(source))
+        try:
+            return arrow_frame(name, pa.table(source))
+        except pa.ArrowInvalid as error:
+            raise InputError(f"{name}: cannot be taken as Arrow: {brief(error)}; cast the column to text") from None
     if hasattr(source, "__arrow_c_array__"):
         return arrow_frame(name, pa.table(pa.record_batch(source)))
     if hasattr(source, "tocoo") or (isinstance(source, np.ndarray) and settings.format == "matrix"):
@@ -356,7 +359,7 @@ def _frame_of(source: Any, settings: IngestSettings) -> Frame:
     if isinstance(source, Mapping) or (
         isinstance(source, Sequence) and not isinstance(source, str | bytes | bytearray)
     ):
-        return _python_frame(name, basket_columns(name, source, settings))
+        return _baskets_frame(name, source, settings)
     raise InputError(f"edges: {_hint(source)}; give {KINDS}")
 
 
@@ -364,7 +367,7 @@ def _series_frame(name: str, series: Any, settings: IngestSettings) -> Frame:
     """A column of lists: its index, or numbers of rows, are left, what is in them right."""
     values = series.to_arrow() if name == "Polars Series" else series
     if name == "pandas Series":
-        return _python_frame(name, basket_columns(name, series, settings))
+        return _baskets_frame(name, series, settings)
     if not is_list(values.type):
         raise InputError(f"{name}: is one column of type {values.type}; an edge table has two, and baskets are lists")
     return arrow_frame(name, pa.table({"left": pa.array(np.arange(len(values))), "right": values}))
@@ -410,6 +413,13 @@ def _plain_text(kind: pa.DataType) -> pa.DataType:
 
 def _pandas_frame(name: str, frame: Any) -> Frame:
     """A pandas frame, of which only the columns that are meant are converted."""
+    if frame.index.nlevels > 1:
+        raise InputError(f"{name}: its index has several levels; make columns of them, as with frame.reset_index()")
+    if frame.columns.nlevels > 1:
+        raise InputError(
+            f"{name}: names of its columns have several levels, and a label is one; join them, as with frame.columns ="
+            " ['_'.join(map(str, names)) for names in frame.columns]"
+        )
     columns = tuple(str(column) for column in frame.columns)
     numbered = type(frame.index).__name__ == "RangeIndex"
     return Frame(
@@ -475,6 +485,12 @@ def _sided(name: str, network: Any, settings: IngestSettings) -> Iterator[tuple[
                 f"{name}: the edge {shown(u)} – {shown(v)} has ends on the sides {side[u]} and {side[v]}; give each node"
                 " the attribute bipartite, 0 for left and 1 for right (sides = 'source-target' takes edges as they stand)"
             )
+
+
+def _baskets_frame(name: str, baskets: Any, settings: IngestSettings) -> Frame:
+    columns, empty = basket_columns(name, baskets, settings)
+    said = (f"{name}: {empty:,} of {len(baskets):,} baskets hold nothing, and are in no group",) if empty else ()
+    return replace(_python_frame(name, columns), assumed=said)
 
 
 def _python_frame(name: str, columns: Mapping[str, Any]) -> Frame:
