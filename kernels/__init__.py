@@ -34,7 +34,7 @@ from bicliq.kernels.estimate import BicliqueEstimate, estimate_bicliques, gpu_se
 from bicliq.kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
 from bicliq.kernels.grouping import cut_roots, group_roots
 from bicliq.kernels.laying_out import LaidOutLists, LaidOutRows
-from bicliq.kernels.machine import available_threads
+from bicliq.kernels.machine import available_memory, available_threads
 from bicliq.kernels.output import RowGroup, RowGroupLayout, check_bicliques, encode_bicliques, has_codec, read_columns
 from bicliq.kernels.restoring import SideRestorer
 from bicliq.kernels.rows import (
@@ -85,6 +85,7 @@ __all__ = [
     "Stream",
     "SurpriseTerms",
     "TooManyError",
+    "available_memory",
     "available_threads",
     "biclique_hashes",
     "change_rows",
