@@ -11,6 +11,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -465,8 +466,8 @@ def _somewhere(store: str) -> str:
 class _SettingsFile(TomlConfigSettingsSource):
     """The settings file; Windows may begin it with a mark of byte order."""
 
-    def _read_file(self, file_path: Path) -> dict[str, Any]:
-        return tomllib.loads(file_path.read_text("utf-8-sig"))
+    def _read_file(self, file_path: Path | Traversable) -> dict[str, Any]:
+        return tomllib.loads(file_path.read_bytes().decode("utf-8-sig"))
 
 
 class Settings(BaseSettings):
