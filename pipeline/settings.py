@@ -11,8 +11,6 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator
-from importlib.resources.abc import Traversable
-from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -32,14 +30,12 @@ from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
-    TomlConfigSettingsSource,
 )
 
 from bicliq.pipeline.bounds import MOST_THREADS
+from bicliq.pipeline.settings_file import SETTINGS_FILE, SettingsFile
 from bicliq.pipeline.times import LONGEST, parse_duration, parse_jump, parse_time, written_duration
 from bicliq.pipeline.variables import OTHER_VARIABLES, PREFIX, did_you_mean, variable_of
-
-SETTINGS_FILE = "bicliq.toml"
 
 Format = Literal[
     "auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency", "matrix", "baskets", "cxt", "gmt", "jsonl",
@@ -463,13 +459,6 @@ def _somewhere(store: str) -> str:
     return store
 
 
-class _SettingsFile(TomlConfigSettingsSource):
-    """The settings file; Windows may begin it with a mark of byte order."""
-
-    def _read_file(self, file_path: Path | Traversable) -> dict[str, Any]:
-        return tomllib.loads(file_path.read_bytes().decode("utf-8-sig"))
-
-
 class Settings(BaseSettings):
     """Every setting of Bicliq."""
 
@@ -523,7 +512,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments first, then the environment, then the settings file."""
-        return init_settings, env_settings, _SettingsFile(settings_cls)
+        return init_settings, env_settings, SettingsFile(settings_cls)
 
 
 def check_limit(search: SearchSettings) -> None:
@@ -588,10 +577,8 @@ def _sentence(problem: Any, arguments: dict[str, Any]) -> str:
     place, value = problem["loc"], problem["input"]
     if problem["type"] == "extra_forbidden":
         siblings = {".".join(path[: len(place)]) for path, _ in fields_of() if path[: len(place) - 1] == place[:-1]}
-        guess = did_you_mean(".".join(map(str, place)), siblings)
-        if not guess:
-            same = next((".".join(path) for path, _ in fields_of() if path[-1] == place[-1]), None)
-            guess = f" (did you mean {same}?)" if same else ""
+        namesakes = {".".join(path) for path, _ in fields_of() if path[-1] == place[-1]}
+        guess = did_you_mean(".".join(map(str, place)), siblings | namesakes)
         return f"{_source(place, arguments)}: there is no such setting{guess}"
     reason = problem["msg"].removeprefix("Value error, ")
     if isinstance(value, dict | BaseModel):  # what is wrong is how several settings go together
