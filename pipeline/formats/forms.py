@@ -263,7 +263,7 @@ def told_forms(uri: str, sides: Mapping[str, pa.Array]) -> tuple[dict[str, int],
 
 
 def told_names(uri: str, names: Mapping[str, str], sides: Mapping[str, pa.Array]) -> tuple[str, ...]:
-    """Say that the names of both columns are labels as well: a header amid the rows was read as one.
+    """Say that the names of both columns are labels as well: of a header amid the rows.
 
     Parameters
     ----------
