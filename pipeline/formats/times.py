@@ -56,7 +56,7 @@ def unix_seconds(times: pa.Array) -> pa.Array:
 
 
 def _refuse_dates(numbers: list[float]) -> None:
-    """Raise an error where most numbers may be dates, years or days of Excel: no seconds of 1970."""
+    """Raise an error where most numbers may be dates, years or days of Excel, not seconds."""
     for what, read in (
         ("eight digits may be a date", lambda number: date_of_digits(f"{number:.15g}")),
         ("four digits may be a year", _year),
