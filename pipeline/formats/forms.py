@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bicliq.pipeline.columns import words_column
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.labels import plain_numbers, tidy
 from bicliq.pipeline.formats.problems import DROP_NULLS
@@ -276,8 +277,10 @@ def told_names(uri: str, names: Mapping[str, str], sides: Mapping[str, pa.Array]
     t.csv: the names of the columns, 'u' and 'v', are labels as well; if the header is there again below, as in files that were put together, take it out
     """
     for side, labels in sides.items():
-        seen = _in_form(labels, "unseen") if pa.types.is_string(labels.type) else labels
-        if not pa.types.is_string(labels.type) or pc.index(seen, names[side]).as_py() < 0:
+        if not pa.types.is_string(labels.type):
+            return ()
+        seen = labels if _is_ascii(labels) else _in_form(labels, "unseen")
+        if not pc.any(pc.is_in(seen, value_set=words_column([names[side]]))).as_py():
             return ()
     return (
         f"{uri}: the names of the columns, {shown(names['left'])} and {shown(names['right'])}, are labels as well; if the"
