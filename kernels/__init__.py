@@ -33,6 +33,7 @@ from bicliq.kernels.errors import BackendError, BicliqError, CapacityError, TooM
 from bicliq.kernels.estimate import BicliqueEstimate, estimate_bicliques, gpu_seconds
 from bicliq.kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
 from bicliq.kernels.grouping import cut_roots, group_roots
+from bicliq.kernels.itemsets import ClosedSets, closed_itemsets
 from bicliq.kernels.laying_out import LaidOutLists, LaidOutRows
 from bicliq.kernels.machine import available_memory, available_threads
 from bicliq.kernels.output import RowGroup, RowGroupLayout, check_bicliques, encode_bicliques, has_codec, read_columns
@@ -65,6 +66,7 @@ __all__ = [
     "ChangedRows",
     "Changes",
     "CliqueResult",
+    "ClosedSets",
     "CountResult",
     "CountTable",
     "DescribedRowGroup",
@@ -93,6 +95,7 @@ __all__ = [
     "check_table",
     "choose_count",
     "choose_side",
+    "closed_itemsets",
     "connect_rows",
     "count_all_bicliques",
     "count_bicliques",

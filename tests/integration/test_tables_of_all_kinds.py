@@ -144,21 +144,6 @@ def test_names_of_columns_of_a_matrix_are_no_tuples():
     assert groups(frame, format="matrix") == {((0, 1), ("a_x",)), ((1,), ("a_x", "a_y"))}
 
 
-@pytest.mark.parametrize("given", [{"ann": [], "bob": ["jam"]}, [[], ["jam"]], pd.Series([[], ["jam"]])])
-def test_baskets_that_hold_nothing_are_said(given):
-    (said,) = bicliq.enumerate(given).account["assumed"]
-    assert "1 of 2 baskets hold nothing" in said
-
-
-@pytest.mark.parametrize(("name", "text", "empty"), [
-    ("t.dat", "\n1 3\n\n1\n", 1), ("t.gmt", "S1\td\nS2\td\tg1\n", 1), ("t.gmt", "S2\td\tg1\n\n", 0),
-])  # fmt: skip
-def test_lines_of_lists_that_hold_nothing_are_counted(tmp_path, name, text, empty):
-    (tmp_path / name).write_text(text)
-    noted = bicliq.enumerate(tmp_path / name, format="gmt" if "gmt" in name else "baskets").account["noted"]
-    assert noted.get("empty_lists", 0) == empty
-
-
 @pytest.mark.parametrize(("name", "text"), [
     ("t.net", '*Vertices 4 2\n1 "a"\n2 "a "\n3 "x"\n4 "y"\n*Edges\n1 3\n2 4\n'),
     ("t.net", '*Vertices 4 2\n1 "2"\n3 "x"\n4 "y"\n*Matrix\n1 0\n0 1\n'),

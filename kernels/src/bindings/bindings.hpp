@@ -111,5 +111,6 @@ void bind_finding(nb::module_& module);
 void bind_clique(nb::module_& module);
 void bind_output(nb::module_& module);
 void bind_sets(nb::module_& module);
+void bind_rules(nb::module_& module);
 
 }  // namespace bicliq
