@@ -254,6 +254,8 @@ def in_options(sentence: str) -> str:
     'unite them with --duplicates first, sum or max'
     >>> in_options("name them, as in left = 'user', right = 'item'; leave out min_weight")
     'name them, as in --left user --right item; leave out --min-weight'
+    >>> in_options("say what to keep (keep_last), or weights (left_weights)")
+    'say what to keep (--keep-last), or weights (--left-weights)'
     >>> print(in_options("take them apart with split = ';'"))
     take them apart with --split ';'
     """
@@ -270,7 +272,7 @@ def in_options(sentence: str) -> str:
 
 OF_QUESTIONS = (
     *("by", "containing", "within", "min_surprise", "max_left", "max_right", "max_left_degree", "max_right_degree"),
-    *("project", "min_shared", "diverse", "replace"),
+    *("project", "min_shared", "diverse", "replace", "keep_last", "older_than", "left_weights", "right_weights"),
     *("min_support", "min_threshold", "max_len", "metric", "kind", "which", "antecedents", "consequents"),
 )
 """Arguments of questions that are options, too, but no settings."""

@@ -2,8 +2,9 @@
 
 Of each *family* (a table's runs of one question, and all versions of them) the last ones are kept,
 or the young ones, and whatever these stand on: bases, layers, graphs. What is not finished, is at
-work, or is a count is never touched. A folder is marked before its record goes, and loses the mark
-last: so what a killed process leaves of it is known for garbage, and goes with the next call.
+work, or is a count is never touched, but for an unfinished version that another one has overtaken.
+A folder is marked before its record goes, and loses the mark last: so what a killed process leaves
+of it is known for garbage, and goes with the next call.
 """
 
 from __future__ import annotations
