@@ -8,28 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import copyreg
-import functools
 import importlib
-import logging
 import multiprocessing
 import signal
 import time
-from collections.abc import Awaitable, Callable
-from typing import Any, ParamSpec
+from collections.abc import Callable
+from typing import Any
 
-import httpx
 from prefect import Flow
 from prefect._internal.observers import FlowRunCancellingObserver
 from prefect.runner import Runner
 from prefect.runner._scheduled_run_poller import ScheduledRunPoller
 
-P = ParamSpec("P")
+from bicliq.flows.outages import asks_on, observes_on
 
 ENDS_WITHIN = 10.0
 """Seconds that runs have to end, when `serve` is stopped."""
-
-SERVER_ERROR = 500
-"""The least status with which a server says that the fault is its own."""
 
 
 class LastingRunner(Runner):
@@ -41,12 +35,8 @@ class LastingRunner(Runner):
 
     async def __aenter__(self) -> LastingRunner:
         """Begin; questions that were not answered are asked again."""
-        logging.getLogger("prefect.FlowRunCancellingObserver").setLevel(logging.ERROR)  # an outage: `served` tells
-        for asks, question in (
-            (ScheduledRunPoller, "_get_and_submit_flow_runs"),
-            (FlowRunCancellingObserver, "_check_for_cancelled_flow_runs"),
-        ):
-            setattr(asks, question, _until_answered(getattr(asks, question)))
+        asks_on(ScheduledRunPoller, "_get_and_submit_flow_runs")
+        observes_on(FlowRunCancellingObserver, "_check_for_cancelled_flow_runs")
         await super().__aenter__()
         return self
 
@@ -74,19 +64,3 @@ def _named(module: str, name: str) -> Any:
 
 
 copyreg.pickle(Flow, _by_name)
-
-
-def _until_answered(ask: Callable[P, Awaitable[None]]) -> Callable[P, Awaitable[None]]:
-    """A question that is asked in a loop, which no outage ends; `served` tells of it."""
-
-    @functools.wraps(ask)
-    async def patiently(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            await ask(*args, **kwargs)
-        except httpx.TransportError:
-            pass
-        except httpx.HTTPStatusError as error:
-            if error.response.status_code < SERVER_ERROR:
-                raise
-
-    return patiently

@@ -11,10 +11,12 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from prefect import get_run_logger, task
+from prefect._internal import observers
 from prefect.cache_policies import NO_CACHE
 from prefect.exceptions import MissingContextError, TerminationSignal
 from prefect.states import Completed
 
+from bicliq.flows.outages import observes_on
 from bicliq.pipeline.errors import BicliqError, may_heal
 from bicliq.pipeline.events import LOGGER
 from bicliq.pipeline.settings import Settings, load_settings
@@ -56,6 +58,8 @@ def _to_prefect(record: logging.LogRecord) -> bool:
 LOGGER.addFilter(_to_prefect)
 for _name in ("prefect.flow_runs", "prefect.task_runs", "prefect.engine"):
     logging.getLogger(_name).addFilter(_OneLine())
+if hasattr(observers, "FlowRunSuspendingObserver"):  # in the process of each run; not in every 3.8
+    observes_on(observers.FlowRunSuspendingObserver, "_check_for_suspended_flow_runs")
 
 
 def settings_of(values: dict[str, Any] | None) -> Settings:

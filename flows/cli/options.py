@@ -299,7 +299,7 @@ def _option(path: tuple[str, ...], field: FieldInfo) -> inspect.Parameter:
     flag = "--" + name.replace("_", "-")
     kinds = [kind for kind in _members(field.annotation) if kind is not NoneType]
     kind = kinds[0] if len(kinds) == 1 else str
-    choices = get_args(kind) if get_origin(kind) is Literal else ()
+    choices = choices_of(field)
     known = "; ".join(filter(None, (", ".join(choices), _shown_default(field.default))))
     sentence = f"{field.description} \\[{known}]" if known else field.description  # an escaped bracket is no markup
     shown: dict[str, Any] = {"help": sentence, "rich_help_panel": PANELS[path[0]], "show_default": False}
@@ -312,6 +312,12 @@ def _option(path: tuple[str, ...], field: FieldInfo) -> inspect.Parameter:
     else:
         annotation = Annotated[str | None, typer.Option(flag, metavar="<word>" if choices else "<text>", **shown)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def choices_of(field: FieldInfo) -> tuple[str, ...]:
+    """The words that a setting takes, where it takes no others."""
+    kinds = [kind for kind in _members(field.annotation) if kind is not NoneType]
+    return get_args(kinds[0]) if len(kinds) == 1 and get_origin(kinds[0]) is Literal else ()
 
 
 def _shown_default(value: Any) -> str:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from bicliq.flows.cli.app import application
+from bicliq.flows.cli.options import TAKES, choices_of, settings_options
 from bicliq.pipeline.settings import fields_of
-from bicliq.pipeline.variables import OTHER_VARIABLES, variable_of
+from bicliq.pipeline.variables import OTHER_VARIABLES
 
 NOTE = "<!-- made by `make docs`: change the code, not this page -->"
 
@@ -29,16 +30,18 @@ def settings_page() -> str:
         "# Settings",
         "",
         "An option of the command line comes first, then the environment, then `bicliq.toml`, then the",
-        "default. `[search]` `min_left = 3` in the file is `BICLIQ__SEARCH__MIN_LEFT=3` and `--min-left 3`.",
+        "default. `[search]` `min_left = 3` in the file is `BICLIQ__SEARCH__MIN_LEFT=3` and `--min-left 3`;",
+        "`store`, which is in no group, is `BICLIQ__STORE`.",
     ]
     group = None
     for path, field in fields_of():
         heading = path[0] if len(path) > 1 else "all"
         if heading != group:
-            lines += ["", f"## {heading}", "", "| setting | default | meaning | variable |", "|---|---|---|---|"]
+            lines += ["", f"## {heading}", "", "| setting | default | meaning |", "|---|---|---|"]
             group = heading
         default = _default(field.default)
-        lines.append(f"| `{path[-1]}` | {default} | {_cell(field.description)} | `{variable_of(path)}` |")
+        choices = f" [{', '.join(choices_of(field))}]" if choices_of(field) else ""
+        lines.append(f"| `{path[-1]}` | {default} | {_cell(field.description)}{choices} |")
     lines += ["", "## Other variables", "", "| variable | meaning |", "|---|---|"]
     lines += [f"| `{name}` | {_cell(said)} |" for name, said in sorted(OTHER_VARIABLES.items())]
     return "\n".join(lines) + "\n"
@@ -51,28 +54,41 @@ SHARED = 3
 def commands_page() -> str:
     """Return the page of all commands with their arguments and options.
 
-    An option that several commands share is explained once, in a table at the end, and is named at
-    each of them.
+    Settings are named by their groups, and explained on their own page. An option that several
+    commands share is explained once, in a table at the end, and is named at each of them.
     """
     commands = list(_commands(application(), "bicliq"))
-    shared = _shared_rows([_rows(command) for _, command in commands])
+    tables = [_rows(command, _taken(name)) for name, command in commands]
+    shared = _shared_rows(tables)
     lines = [NOTE, "", "# Commands", ""]
     lines += ["Every command has `--help`. What only one command has, or means in its own way, stands in its"]
-    lines += [
-        "table; options that several share are named below it, and explained in",
-        "[the last table](#shared-options).",
-    ]
-    for name, command in commands:
+    lines += ["table. Below it are the [settings](settings.md) that it takes as options (`min_left` is"]
+    lines += ["`--min-left`), and the [options that several share](#shared-options)."]
+    for (name, command), rows in zip(commands, tables, strict=True):
         lines += ["", f"## {name}", "", *_paragraphs(command.help or "")]
         lines += ["", "```console", f"$ {_usage(name, command)}", "```"]
-        rows = _rows(command)
         own = [row for row in rows if row not in shared]
         if own:
             lines += ["", "| argument or option | meaning |", "|---|---|", *own]
         also = ", ".join(f"`{_flags(row).split(', ')[0]}`" for row in rows if row in shared)
-        lines += ["", *textwrap.wrap(f"Shared: {also}.", 100, break_on_hyphens=False)]
+        words = [*_settings(_taken(name)), f"Shared: {also}."]
+        lines += ["", *textwrap.wrap(" ".join(words), 100, break_on_hyphens=False)]
     lines += ["", "## Shared options", "", "| option | meaning |", "|---|---|", *sorted(shared, key=_flags)]
     return "\n".join(lines) + "\n"
+
+
+def _settings(taken: Sequence[str]) -> Iterator[str]:
+    """A sentence on settings that a command takes: groups, single ones, and what is left out."""
+    groups = {path[0] for path, _ in fields_of() if len(path) > 1}
+    whole = [f"[{word}](settings.md#{word})" for word in taken if word in groups]
+    single = [_as_flag(word) for word in taken if word not in groups and not word.startswith("-")]
+    left_out = [flag for word in taken if word.startswith("-") and (flag := _as_flag(word)) not in single]
+    if whole or single:
+        yield f"Settings: {', '.join(whole + single)}{', without ' if left_out else ''}{', '.join(left_out)}."
+
+
+def _as_flag(setting: str) -> str:
+    return f"`--{setting.rpartition('.')[2].strip('-').replace('_', '-')}`"
 
 
 def _shared_rows(tables: list[list[str]]) -> set[str]:
@@ -86,9 +102,15 @@ def _flags(row: str) -> str:
     return row.split("`")[1]
 
 
-def _rows(command: Any) -> list[str]:
-    """The rows of a table of all that a command takes."""
-    return [_option(each) for each in command.params if each.name != "help" and not getattr(each, "hidden", False)]
+def _taken(name: str) -> tuple[str, ...]:
+    return TAKES.get(name.partition(" ")[2], ())
+
+
+def _rows(command: Any, taken: Sequence[str]) -> list[str]:
+    """The rows of a table of all that a command takes, but for settings, which have a page."""
+    told = {_as_flag(".".join(path)) for path in settings_options(taken)}
+    shown = (each for each in command.params if each.name != "help" and not getattr(each, "hidden", False))
+    return [row for row in map(_option, shown) if f"`{_flags(row).split(', ')[0]}`" not in told]
 
 
 def _commands(group: Any, name: str) -> Iterator[tuple[str, Any]]:

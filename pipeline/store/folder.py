@@ -13,6 +13,7 @@ import errno
 import fcntl
 import os
 import re
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from fsspec.implementations.local import LocalFileSystem
 from bicliq.pipeline import extras
 from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.errors import UNANSWERED, CapacityError, DamageError, StorageError, is_timeout
+from bicliq.pipeline.events import warn
 from bicliq.pipeline.store.local_disk import local_sink, read_regular, refuse_special, walk, writer_lives
 from bicliq.pipeline.store.record import Record, StoredFile, record_of, text_of
 from bicliq.pipeline.store.sink import HashingSink, hashing_sink
@@ -42,6 +44,9 @@ twice."""
 
 ONE_REQUEST = 32 << 20
 """A remote file up to this size is fetched by one request; a larger one by several side by side."""
+
+WAITS_IN_SILENCE = 3.0
+"""Seconds for which another process may hold a claim, before it is said that we wait for it."""
 
 OBJECT_STORE_LIBRARIES = {"aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
 """Libraries below fsspec whose errors are no OSError, as botocore's NoCredentialsError."""
@@ -497,7 +502,7 @@ class Folder:
     def claim(self, name: str) -> Iterator[None]:
         """Hold something of this folder for this process.
 
-        Another that wants it waits here, until we are done or dead.
+        Another that wants it waits here, until we are done or dead, and says so before long.
 
         Object stores know no locks: there all go on at once, and `create_record` says who came
         first.
@@ -506,7 +511,7 @@ class Folder:
             yield
             return
         with self.lock_file(name) as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            _wait_for_lock(file, self.path_of(claim_name(name)))
             yield
 
     def lock_file(self, name: str) -> Any:
@@ -515,6 +520,17 @@ class Folder:
         with storage_errors("lock", path):
             os.makedirs(os.path.dirname(path), exist_ok=True)
             return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666), "r+")
+
+
+def _wait_for_lock(file: Any, path: str) -> None:
+    """Lock a file, as soon as no other process has it; one that is stopped may have it for ever."""
+    until = time.monotonic() + WAITS_IN_SILENCE
+    while time.monotonic() < until:
+        with contextlib.suppress(BlockingIOError):
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        time.sleep(0.01)
+    warn("waiting for another process, which holds a lock", file=path)
+    fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def claim_name(name: str) -> str:

@@ -14,13 +14,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 import yaml
 
@@ -32,11 +33,14 @@ from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from tests.integration.server import ask, deployed, runs_of, wait_for
+from tests.integration.stored_graphs import random_graph
 from tests.integration.test_notify import Webhook, webhook  # noqa: F401
 from tests.real_graphs import COUNTS, DATA
 
 ROOT = DATA.parents[1]
 SHORT, LONG_RUN = DATA / "UCforum.adj", DATA / "out.edit-nawiki"
+OF_MINUTES = ("--min-left", "12", "--min-right", "12")
+"""Sizes with which `table_of_minutes` is searched for minutes, and next to nothing is written."""
 OUTAGE = 20
 """Seconds without a server, after which a runner of Prefect's own is over: it asks every second."""
 
@@ -87,15 +91,24 @@ def running(log: Path, *command: str, **variables: str) -> Iterator[Group]:
 
 
 @contextmanager
-def served(tmp_path: Path, table: Path = SHORT, seconds: int = 10, **variables: str) -> Iterator[Group]:
+def served(
+    tmp_path: Path, table: Path = SHORT, seconds: int = 10, sizes: Sequence[str] = (), **variables: str
+) -> Iterator[Group]:
     """`bicliq serve` of a deployment that is named like the folder, due every so many seconds."""
     command = ("bicliq.flows.cli", "serve", str(table), "--store", str(tmp_path / "store"), "--name", tmp_path.name)
-    options = ("--interval", str(seconds), "--local", "--nulls", "drop")
+    options = ("--interval", str(seconds), "--local", "--nulls", "drop", *sizes)
     with running(tmp_path / "serve.log", *command, *options, **variables) as group:
         yield group
-    server = variables.get("PREFECT_API_URL", os.environ["PREFECT_API_URL"])
+    server = variables.get("PREFECT_API_URL") or os.environ["PREFECT_API_URL"]
     if deployment := deployed(server, tmp_path.name):  # or it plans runs all through the other tests
         httpx.delete(f"{server}/deployments/{deployment['id']}", timeout=60)
+
+
+def table_of_minutes(folder: Path) -> Path:
+    graph = random_graph(300, 300, 0.5, seed=1)
+    edges = np.stack([graph.edge_left, graph.indices], axis=1)
+    np.savetxt(folder / "edges.csv", edges, "%d", ",", header="l,r", comments="")
+    return folder / "edges.csv"
 
 
 @contextmanager
@@ -149,6 +162,15 @@ def process_of(run: dict[str, Any], home: str | None = None) -> int:
         return next((int(pid) for *_, pid, file, _, _ in locks if file.endswith(f":{place.stat().st_ino}")), None)
 
     return wait_for(holds_the_lock, 60)
+
+
+def stop_between_claims(process: int) -> None:
+    """Stop a run that holds its turn alone: for what else it held, others would wait."""
+    os.kill(process, signal.SIGSTOP)
+    while sum(line.split()[4] == str(process) for line in Path("/proc/locks").read_text().splitlines()) > 1:
+        os.kill(process, signal.SIGCONT)
+        time.sleep(0.05)
+        os.kill(process, signal.SIGSTOP)
 
 
 def test_the_run_after_a_killed_serve_starts_and_the_dead_one_is_crashed_and_told(
@@ -235,7 +257,7 @@ def test_a_run_that_wakes_after_another_machine_did_its_work_changes_nothing(
     with served(tmp_path, LONG_RUN, PREFECT_HOME=homes[0]) as serve:
         asleep = begun(prefect_server, tmp_path.name)
         process = process_of(asleep, homes[0])
-        os.kill(process, signal.SIGSTOP)
+        stop_between_claims(process)
         serve.kill_alone()
         crashed = {"state": {"type": "CRASHED", "message": "by hand"}, "force": True}
         ask(f"{prefect_server}/flow_runs/{asleep['id']}/set_state", crashed)
@@ -292,7 +314,7 @@ def test_a_server_that_was_killed_goes_on_with_what_is_due(tmp_path: Path) -> No
 def test_a_run_is_cancelled_in_the_pages_though_the_server_was_away(tmp_path: Path) -> None:
     with (
         a_server(tmp_path) as (server, url, variables),
-        served(tmp_path, LONG_RUN, 86_400, **variables),
+        served(tmp_path, table_of_minutes(tmp_path), 86_400, OF_MINUTES, **variables),
     ):
         deployment = wait_for(lambda: deployed(url, tmp_path.name), 120)
         server.kill()

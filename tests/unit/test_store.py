@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from dataclasses import replace
 
@@ -348,3 +349,21 @@ def test_an_object_without_bytes_is_damaged_and_one_that_cannot_be_read_is_not(t
     monkeypatch.setattr(folder.fs, "cat_file", fails)
     with pytest.raises(kind):
         folder.record()
+
+
+def test_a_claim_that_another_process_holds_for_long_is_said_to_be_waited_for(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("bicliq.pipeline.store.folder.WAITS_IN_SILENCE", 0.1)
+    root = Store.open(str(tmp_path / "store")).root
+    taken = threading.Event()
+
+    def wait():
+        with root.claim("update"):
+            taken.set()
+
+    with root.claim("update"):
+        waiting = threading.Thread(target=wait, daemon=True)
+        waiting.start()
+        assert not taken.wait(0.5)
+        assert "waiting for another process" in caplog.text
+        assert "claims/update.lock" in caplog.text
+    assert taken.wait(10)
