@@ -1,4 +1,4 @@
-"""Bicliques as row groups of a Parquet file: encoded, read, checked, and their larger sides restored."""
+"""Bicliques as row groups of a Parquet file: encoded, read, checked, larger sides restored."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def is_pending(event: Any) -> bool:
 
 
 def wait_for_event(event: Any, look: Callable[[], Any] | None = None) -> None:
-    """Wait until the device has come to an event; `look` is called meanwhile, many times a second."""
+    """Wait until the device has come to an event; `look` is called meanwhile."""
     while is_pending(event):
         if look is not None:
             look()

@@ -7,7 +7,6 @@
 #include "changes/found_changes.hpp"
 #include "changes/list_groups.hpp"
 #include "changes/packed_rows.hpp"
-#include "changes/row_writer.hpp"
 #include "output/list_column.hpp"
 #include "search/enumeration.hpp"
 

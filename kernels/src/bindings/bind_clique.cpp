@@ -59,7 +59,7 @@ i64 undirected_fault(const Rows& rows, const Check& check) {
   return fault;
 }
 
-/// What the CUDA driver asks before it launches. Where a plan is not complete, it has the best so far.
+/// What the CUDA driver asks before it launches. A plan that is not complete has the best so far.
 auto* plan(const Wide& indptr, const Values& indices, u32 lower_bound) {
   return begin_pass<CliquePlan>(indptr, indices, [=](CliquePlan& found, const Rows& rows, const Check& check) { found.make(rows, lower_bound, check); });
 }

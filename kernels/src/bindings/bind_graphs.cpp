@@ -2,10 +2,9 @@
 // that asks; reduced, turned, connected and cut by tasks that hand what they made over, once.
 #include "bindings/task.hpp"
 #include "estimate/rewiring.hpp"
-#include "graphs/components.hpp"
+#include "graphs/peeling.hpp"
 #include "graphs/grouping.hpp"
 #include "graphs/path_sample.hpp"
-#include "graphs/peeling.hpp"
 
 #include <nanobind/stl/optional.h>
 
@@ -87,7 +86,7 @@ struct Components {
 };
 
 auto* group_roots(const Wide& indptr, const Values& indices, const Wide& row_bytes, const Wide& cost, i32 partitions) {
-  if (indptr.size() && cost.size() != indptr.size() - 1) throw std::invalid_argument("there is not a cost for each root");
+  if (cost.size() != rows_of(indptr, indices).n) throw std::invalid_argument("there is not a cost for each root");
   return begin_pass<Groups>(indptr, indices, [=, n_rows = row_bytes.size(), bytes = row_bytes.data(), costs = cost.data()](Groups& found, const Rows& roots, const Check& check) {
     Grouping grouping(roots, n_rows, bytes, costs, check);
     const auto wanted = std::min<u64>(static_cast<u64>(partitions), grouping.n_roots());

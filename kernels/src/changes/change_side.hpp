@@ -13,7 +13,7 @@
 #include "changes/changes.hpp"
 #include "changes/found_changes.hpp"
 #include "search/leaf_order.hpp"
-#include "changes/row_writer.hpp"
+#include "changes/packed_rows.hpp"
 #include "graphs/rows.hpp"
 #include "lanes/lanes.hpp"
 
