@@ -10,7 +10,7 @@ SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/*)
 # all that it imports (0.35 s instead of 0.14 for --help).
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup setup-dev wheel wheel-aarch64 demo test test-oldest test-newest test-checked sanitize-cpu sanitize-address sanitize-thread odr test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
+.PHONY: setup setup-dev wheel wheel-aarch64 demo test nightly test-oldest test-newest test-checked sanitize-cpu sanitize-address sanitize-thread odr test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
 
 # What a run needs: the kernels for the best instruction set of this processor.
 # `make demo WHEEL=dist/….whl` compiles nothing.
@@ -90,10 +90,16 @@ demo: setup
 	$(BIN)/bicliq verify --store $(STORE)
 	$(BIN)/bicliq top -k 10 --store $(STORE)
 
-# A process a core, at most four; a file's tests stay together, for they share servers. Where such a
-# process dies the others end too, since xdist 3.8 would wait for the tests that it had left.
+# Four processes, on two cores as well, since half of the time is waiting; a file's tests stay
+# together, for they share servers. Where such a process dies the others end too, since xdist 3.8
+# would wait for the tests that it had left.
+PYTEST = $(BIN)/python -m pytest --numprocesses 4 --dist loadfile --max-worker-restart 0 --durations 20
 test: setup-dev
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --max-worker-restart 0 --durations 20
+	$(PYTEST)
+
+# All examples, signals and architectures, of which `make test` tries a part (tests/nightly.py).
+nightly: setup-dev
+	BICLIQ_NIGHTLY=1 $(PYTEST)
 
 # The kernels built with the checks of the C++ library, in an environment of their own: what reads
 # beyond a vector ends the test.

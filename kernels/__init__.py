@@ -30,8 +30,9 @@ from bicliq.kernels.enumeration import (
 from bicliq.kernels.errors import BackendError, BicliqError, CapacityError, TooManyError
 from bicliq.kernels.estimate import BicliqueEstimate, estimate_bicliques, gpu_seconds
 from bicliq.kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
+from bicliq.kernels.itemsets import ClosedSets, closed_itemsets
 from bicliq.kernels.laying_out import BicliqueLists, ChangedRows, LaidOutLists, LaidOutRows, RowChanges, RowPacking
-from bicliq.kernels.machine import Backend, available_threads, why_not
+from bicliq.kernels.machine import Backend, available_memory, available_threads, why_not
 from bicliq.kernels.output import (
     RowGroup,
     RowGroupLayout,
@@ -71,6 +72,7 @@ __all__ = [
     "ChangedRows",
     "Changes",
     "CliqueResult",
+    "ClosedSets",
     "CountResult",
     "CountTable",
     "DescribedRowGroup",
@@ -91,6 +93,7 @@ __all__ = [
     "Stream",
     "SurpriseTerms",
     "TooManyError",
+    "available_memory",
     "available_threads",
     "biclique_hashes",
     "change_rows",
@@ -98,6 +101,7 @@ __all__ = [
     "check_table",
     "choose_count",
     "choose_side",
+    "closed_itemsets",
     "connect_rows",
     "count_all_bicliques",
     "count_bicliques",

@@ -24,6 +24,7 @@ from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.checks import check_input
 from bicliq.pipeline.stages.forecast import forecast
 from bicliq.pipeline.stages.ingest import ingest
+from bicliq.pipeline.stages.ingest_policies import refuse_in_step
 from bicliq.pipeline.stages.plan import OF_THE_CALL, plan, plan_run
 from bicliq.pipeline.stages.planned import place_partitions
 from bicliq.pipeline.stages.profile import profile
@@ -325,6 +326,7 @@ def run(
     name = name_of(source)
     with failures_notified(settings, name), lineage_told(settings, name, lineage) as told:
         check_machines(settings)
+        refuse_in_step(settings.ingest)
         job = Job(settings, observer or Observer(), Store.open(settings.store), source=source)
         work_through(job, chosen("ingest", "profile", "plan", "check"), call)
         found = finish(job, verify=verify, call=call)

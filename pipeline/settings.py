@@ -34,7 +34,7 @@ from pydantic_settings import (
 )
 
 from bicliq.pipeline.bounds import MOST_THREADS
-from bicliq.pipeline.times import LONGEST, parse_duration, parse_jump, parse_time
+from bicliq.pipeline.times import LONGEST, parse_duration, parse_jump, parse_time, written_duration
 from bicliq.pipeline.variables import OTHER_VARIABLES, PREFIX, did_you_mean, variable_of
 
 SETTINGS_FILE = "bicliq.toml"
@@ -63,8 +63,7 @@ class IngestSettings(_Frozen):
     right: str | None = Field(None, description="Column of the right ids: a name, or a number from 0.")
     weight: str | None = Field(None, description="Column of the weights, for min_weight, sum and max.")
     time: str | None = Field(
-        None,
-        description="Column of the timestamps, for since, until and window, and for the times that a report shows.",
+        None, description="Column of the timestamps, for since, until, window, in_step, and the times of a report."
     )
     ids: Literal["auto", "text"] = Field(
         "auto",
@@ -129,6 +128,9 @@ class IngestSettings(_Frozen):
         "3",
         description="How far one row may move a window on, in windows (3) or as a length of time (90d): one wrong date"
         " would empty it; inf: as far as it likes.",
+    )
+    in_step: Annotated[str, AfterValidator(written_duration)] | None = Field(
+        None, description="Groups in step: the left members acted on each right member within so long a time (60s, 5m)."
     )
     ragged: Literal["error", "drop"] = Field(
         "error", description="What to do with lines that have too many or too few fields."
@@ -218,6 +220,8 @@ class IngestSettings(_Frozen):
                 "window and since or until contradict each other: a window ends with the latest row and moves on with it;"
                 " give one of them"
             )
+        if self.in_step is not None and self.window is not None:
+            raise ValueError("in_step and window contradict each other: leave window out; since and until choose rows")
         if since is not None and until is not None and since >= until:
             raise ValueError(
                 f"since {self.since} is not before until {self.until}, so no row can pass (until is the first moment"

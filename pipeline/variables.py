@@ -20,6 +20,7 @@ OTHER_VARIABLES = {
     "BICLIQ_HOME": "This repository, for `prefect deploy`.",
     "BICLIQ_LANES": "Instruction set of the kernels: avx512, avx2 or portable.",
     "BICLIQ_NOTEBOOK_STORE": "Store of the notebooks.",
+    "BICLIQ_NIGHTLY": "Whether the tests try all of what `make nightly` tries.",
     "BICLIQ_TEST_TIMES": "How often the tests run each bad input.",
     "BICLIQ_TRACEBACK": "Not empty: an error of the command line shows its traceback.",
 }

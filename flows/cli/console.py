@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -220,9 +221,9 @@ def enumerated(record: Record) -> str:
     digest = f", set digest {record['digest']}" if record["digest"] else ""
     more = "" if record["complete"] else " (a limit was reached: there are more)"
     how = f"{record['backend']}, {many(record['threads'], 'thread')}"
-    return (
-        f"{many(record['bicliques'], 'maximal biclique')}{more}{digest} in {record['seconds']['search']:.3f} s ({how})"
-    )
+    what = ("group in step", "groups in step") if "in_step" in record else ("maximal biclique", "maximal bicliques")
+    found = many(record["bicliques"], *what)
+    return f"{found}{more}{digest} in {record['seconds']['search']:.3f} s ({how})"
 
 
 def estimated(record: Record) -> Group:
@@ -453,7 +454,7 @@ def biclique_table(record: Record, state: str, first: int = 1) -> Table:
     for rank, row in enumerate(rows, first):
         sizes = (f"{row[name]:,}" for name in ("n_left", "n_right", "n_edges"))
         values = *(f"{row[name]:,.2f}" for name in surprise), *(f"{row[name]:.3g}" for name in share)
-        table.add_row(str(rank), *sizes, *values, _members(row["left"]), _members(row["right"]))
+        table.add_row(str(rank), *sizes, *values, members(row["left"]), members(row["right"]))
     return table
 
 
@@ -491,7 +492,8 @@ def groups_table(record: Record) -> Group:
         expected = [f"{group['expected']:.2g}"] if chance else []
         share = [f"{group['share']:.2%}"] if covers else []
         share += [f"{group['p']:.3g}"] if null else []
-        table.add_row(str(rank), *sizes, value, *expected, *share, _members(group["left"]), _members(group["right"]))
+        right = _in_step(group) if "windows" in group else members(group["right"])
+        table.add_row(str(rank), *sizes, value, *expected, *share, members(group["left"]), right)
     said.append(
         table
         if groups
@@ -529,7 +531,7 @@ def changes_tables(record: Record) -> Group:
             other = row["other"]
             size = "" if other is None else f"{other['n_left']:,} × {other['n_right']:,}"
             sizes = f"{row['n_left']:,}", f"{row['n_right']:,}"
-            table.add_row(str(rank), *sizes, row["how"], size, _members(row["left"]), _members(row["right"]))
+            table.add_row(str(rank), *sizes, row["how"], size, members(row["left"]), members(row["right"]))
         said.append(table if rows else title.split(";")[0])
     if "out" in record:
         said.append(f"{record['out']}: {many(record['rows'], 'group')}")
@@ -555,10 +557,22 @@ def exported(record: Record) -> str:
     return f"{said}{guarded if record['guarded'] else ''}{more}"
 
 
-def _members(members: list[Any]) -> str:
-    shown = BETWEEN.join(map(label, members[:MEMBERS_SHOWN]))
-    more = len(members) - MEMBERS_SHOWN
+def members(labels: list[Any]) -> str:
+    """Return the first of some labels, and how many more there are."""
+    shown = BETWEEN.join(map(label, labels[:MEMBERS_SHOWN]))
+    more = len(labels) - MEMBERS_SHOWN
     return f"{shown}{BETWEEN}… {more:,} more" if more > 0 else shown
+
+
+def _in_step(group: Record) -> str:
+    """Right members of a group in step, each with when it began there and how long it took."""
+    shown = []
+    for member, window in zip(group["right"][:MEMBERS_SHOWN], group["windows"], strict=False):
+        start, end = (datetime.fromisoformat(window[name]) for name in ("start", "end"))
+        seconds = f"{(end - start).total_seconds():.6f}".rstrip("0").rstrip(".")
+        shown.append(f"{label(member)} ({start.replace(tzinfo=None).isoformat(' ')} UTC + {seconds} s)")
+    more = group["n_right"] - MEMBERS_SHOWN
+    return BETWEEN.join(shown) + (f"{BETWEEN}… {more:,} more" if more > 0 else "")
 
 
 def facts(record: Record) -> str:

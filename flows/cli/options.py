@@ -80,6 +80,8 @@ TAKES: dict[str, tuple[str, ...]] = {
         "data_backend",
         "store",
     ),
+    "itemsets": ("ingest", "search.threads", "data_backend"),
+    "rules": ("ingest", "search.threads", "data_backend"),
     "clique": ("ingest", *HOW, "data_backend", "store"),
     "ingest": ("ingest", "search.memory_limit", "data_backend", "store"),
     "profile": ("search.memory_limit", "data_backend", "store"),
@@ -270,13 +272,14 @@ def in_options(sentence: str) -> str:
 OF_QUESTIONS = (
     *("by", "containing", "within", "min_surprise", "max_left", "max_right", "max_left_degree", "max_right_degree"),
     *("project", "min_shared", "diverse", "replace"),
+    *("min_support", "min_threshold", "max_len", "metric", "kind", "which", "antecedents", "consequents"),
 )
 """Arguments of questions that are options, too, but no settings."""
 
 _APART = r"(?<![\w./'\"-])"
 """Nothing before a name that makes it part of a path or of a value."""
 
-_VALUE = r"(?:'[^']*'|true\b|false\b|[0-9][0-9.]*)"
+_VALUE = r"(?:'[^']*'|true\b|false\b|-?[0-9][0-9.]*)"
 
 
 def _as_option(setting: re.Match[str]) -> str:
@@ -308,7 +311,7 @@ def _option(path: tuple[str, ...], field: FieldInfo) -> inspect.Parameter:
         annotation = Annotated[bool | None, typer.Option(f"{flag}/--no-{flag[2:]}", **shown)]
     elif isinstance(kind, type) and issubclass(kind, int | float):
         metavar = "<number>" if kind in (int, float) else "<bytes>"
-        annotation = Annotated[str | None, typer.Option(flag, metavar=metavar, parser=_number, **shown)]
+        annotation = Annotated[str | None, typer.Option(flag, metavar=metavar, parser=number, **shown)]
     else:
         annotation = Annotated[str | None, typer.Option(flag, metavar="<word>" if choices else "<text>", **shown)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
@@ -334,7 +337,7 @@ def _members(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 
-def _number(text: str) -> int | float | str:
+def number(text: str) -> int | float | str:
     """Read a number; what is none stays text, which the setting refuses in its own words."""
     for kind in (int, float):
         try:

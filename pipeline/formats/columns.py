@@ -31,8 +31,9 @@ def wants_weight(settings: IngestSettings) -> bool:
 
 
 def wants_time(settings: IngestSettings) -> bool:
-    """Whether the settings need times: as a column, to filter by, or for a window."""
-    return any(asked is not None for asked in (settings.time, settings.since, settings.until, settings.window))
+    """Whether the settings need times: as a column, to filter by, for a window, or for groups."""
+    asked = (settings.time, settings.since, settings.until, settings.window, settings.in_step)
+    return any(each is not None for each in asked)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ def refuse_columns(source: str, settings: IngestSettings, what: str) -> None:
     if wants_weight(settings) or wants_time(settings):
         raise InputError(
             f"{source}: {what} has neither weights nor times; leave out weight, min_weight, time, since,"
-            " until and window"
+            " until, window and in_step"
         )
 
 
@@ -145,7 +145,9 @@ def mtx_layout(source: str, head: str, settings: IngestSettings) -> Layout:
         raise InputError(f"{source}, line {at + 1}: {shown(lines[at])} must be three numbers: rows, columns, entries")
     columns = 2 if words[3] == "pattern" else 3
     if wants_time(settings):
-        raise InputError(f"{source}: a MatrixMarket file has no times; leave out time, since, until and window")
+        raise InputError(
+            f"{source}: a MatrixMarket file has no times; leave out time, since, until, window and in_step"
+        )
     weight = _optional_column(source, wants_weight(settings), "weight", 2, columns)
     n_left, n_right, rows = _sizes(source, sizes)
     names = _fixed_names(columns, "row", "column", "value")

@@ -21,8 +21,8 @@ CELLS = 1000
 """Items of a list that show whether it is one of a matrix."""
 
 
-def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> dict[str, list[Any]]:
-    """Columns left and right of baskets, and weight where the items have numbers of their own.
+def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> tuple[dict[str, list[Any]], dict[str, int]]:
+    """Columns left and right of baskets, and weight where items have numbers; and what was found.
 
     Parameters
     ----------
@@ -54,7 +54,8 @@ def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> dict[st
             for (_, items), has_numbers in zip(named, have_numbers, strict=True)
             for item in items
         ]
-    return columns
+    empty = sum(not len(items) for _, items in named)
+    return columns, {"empty_lists": empty} if empty else {}
 
 
 def _items(name: str, key: Any, items: Any) -> list[Any]:

@@ -215,7 +215,7 @@ def open_matrix(source: str, size: int, settings: IngestSettings) -> EdgeSource:
     if settings.right is not None or wants_time(settings) or settings.weight not in (None, "weight"):
         raise InputError(
             f"{source}: the columns of a matrix are the right side, and its cells the weights; leave out right, weight,"
-            " time, since, until and window"
+            " time, since, until, window and in_step"
         )
     head = matrix_head(source, settings)
     if settings.sides == "source-target":

@@ -296,7 +296,7 @@ class _Parser:
             raise InputError(
                 f"{line_of(self.source, block, row)}, column {self.source.columns['time']} (time):"
                 f" {shown(times[row].as_py())} is neither Unix seconds nor an ISO date ({brief(error)}); {time_cure(times[row].as_py())}, or"
-                " leave out since, until and window"
+                " leave out since, until, window and in_step"
             ) from None
 
 

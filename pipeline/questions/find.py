@@ -21,6 +21,7 @@ from bicliq.pipeline.events import warn
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from bicliq.pipeline.placement.where import Place, place_search
+from bicliq.pipeline.questions.in_step import find_in_step
 from bicliq.pipeline.questions.members import Part
 from bicliq.pipeline.questions.null import Null, compare_groups
 from bicliq.pipeline.report.answers import find_page
@@ -231,7 +232,7 @@ def find_in_table(
         diverse, left_out (vertices that each restriction left out), why_none (why no group can be
         an answer), n_left, n_right, n_edges, side,
         nodes, backend, threads, seconds, the `account` of the table, and report, where a page was
-        asked for.
+        asked for. With `ingest.in_step` groups have ``windows`` (`questions.in_step`).
 
     Raises
     ------
@@ -241,6 +242,8 @@ def find_in_table(
         If a GPU is asked for and cannot be had, or not for this.
     """
     asked.check(settings.ingest.weight, settings.search)
+    if settings.ingest.in_step is not None:
+        return find_in_step(source, asked, settings, report, tell)
     place = asked.place(settings.search)
     started = time.perf_counter()
     table = read_edge_table(source, settings.ingest, backend=settings.data_backend)

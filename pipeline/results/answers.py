@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,9 @@ from bicliq.pipeline.store.account import account_of
 
 LABELS = {"numbers": pa.int64(), "text": pa.string()}
 """Kinds of labels, as records name them."""
+
+WINDOW = pa.struct([("start", pa.timestamp("us", "UTC")), ("end", pa.timestamp("us", "UTC"))])
+"""Of a right member of a group in step: the first and the last action in its window."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,7 +68,10 @@ class Groups(AsTable):
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns: left, right, n_left, n_right, value; perhaps covered, share, expected."""
+        """Columns: left, right, n_left, n_right, value.
+
+        Perhaps covered, share, expected, p, windows.
+        """
         value = pa.int64() if self.record["by"] in ("edges", "vertices", "balanced") else pa.float64()
         columns = [(side, pa.list_(LABELS[self.record["labels"][side]])) for side in ("left", "right")]
         columns += [("n_left", pa.int32()), ("n_right", pa.int32()), ("value", value)]
@@ -74,11 +81,21 @@ class Groups(AsTable):
             columns += [("expected", pa.float64())]
         if "null" in self.record:
             columns += [("p", pa.float64())]
+        if "in_step" in self.record:
+            columns += [("windows", pa.list_(WINDOW))]
         return pa.schema(columns)
 
     def to_arrow(self) -> pa.Table:
         """Return them as an Arrow table, the best first."""
-        return pa.Table.from_pylist(list(self), self.schema)
+        return pa.Table.from_pylist(list(map(_with_times, self)), self.schema)
+
+
+def _with_times(group: dict[str, Any]) -> dict[str, Any]:
+    """Return a group whose windows, which records have as text, are times."""
+    if "windows" not in group:
+        return group
+    windows = [{name: dt.datetime.fromisoformat(text) for name, text in each.items()} for each in group["windows"]]
+    return {**group, "windows": windows}
 
 
 @dataclass(frozen=True)

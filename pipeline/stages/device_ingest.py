@@ -67,8 +67,8 @@ def read_on_device(
     O(rows) device time and one sort of the edges; device memory is bounded, host memory is 8 to 16
     bytes an edge where the device cannot hold them.
     """
-    if settings.window is not None:
-        raise NotOnDevice("a window of time is kept by the CPU")
+    if settings.window is not None or settings.in_step is not None:
+        raise NotOnDevice("rows with their times are kept by the CPU")
     started = time.perf_counter()
     while True:
         try:

@@ -42,7 +42,8 @@ class EdgeTable:
     seconds
         Duration of ``read`` and ``unite``.
     rows
-        Of a window of time: what it needs to move on (`pipeline.stages.window`).
+        Of a window of time: what it needs to move on (`pipeline.stages.window`); of groups in step:
+        all rows.
     """
 
     left: npt.NDArray[np.int32]

@@ -34,7 +34,7 @@ from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk
 from bicliq.pipeline.stages.edge_table import EdgesOnDisk, EdgeTable
 from bicliq.pipeline.stages.host_rows import HostRows, KeptRows, loops_among
-from bicliq.pipeline.stages.ingest_policies import filtered, no_rows
+from bicliq.pipeline.stages.ingest_policies import filtered, no_rows, refuse_in_step
 from bicliq.pipeline.stages.label_kinds import refuse_mixed
 from bicliq.pipeline.stages.limits import Later, MemoryRoom, of_a_run
 from bicliq.pipeline.stages.sorted_runs import SortedRuns
@@ -242,10 +242,12 @@ def read_edge_table(
     backend: str = "cpu",
     memory_limit: int | None = None,
     latest: float | None = None,
+    in_step: bool = False,
 ) -> EdgeTable:
     """Read an edge table into memory; what `ingest` does before it writes.
 
-    `latest` is where a window of time ends that the table is joined to, in Unix seconds.
+    `latest` is where a window of time ends that the table is joined to, in Unix seconds; `in_step`
+    says that the caller looks for groups in step, which other questions refuse.
 
     Raises
     ------
@@ -259,7 +261,14 @@ def read_edge_table(
     if memory_limit is not None and backend == "auto":
         backend = "cpu"
     table = _read_table(
-        source, settings or IngestSettings(), progress, backend, memory_limit, latest=latest, in_memory=True
+        source,
+        settings or IngestSettings(),
+        progress,
+        backend,
+        memory_limit,
+        latest=latest,
+        in_memory=True,
+        in_step=in_step,
     )
     assert isinstance(table, EdgeTable)  # it was asked for
     return table
@@ -271,10 +280,12 @@ def _read_table(
     progress: Callable[[int, int], None] | None,
     backend: str,
     memory_limit: int | None = None,
+    in_step: bool = False,
     **how: Any,
 ) -> EdgeTable | EdgesOnDisk:
     """Read an edge table into memory, or sort its edges on disk where a limit asks for that."""
     started = time.perf_counter()
+    refuse_in_step(settings, in_step)
     opened = open_edges(source, settings)
     place = place_data(backend, opened.bytes)
     table = place.run(lambda chosen: _read_by(opened, settings, progress, chosen, memory_limit, **how))

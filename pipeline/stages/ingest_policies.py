@@ -15,6 +15,7 @@ import pyarrow as pa
 import xxhash
 
 from bicliq.pipeline.columns import column_of
+from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.times import parse_time
 
@@ -33,6 +34,21 @@ DROPPED = (
 def no_rows() -> dict[str, int]:
     """Counts of a table of which nothing was read yet."""
     return dict.fromkeys(("rows_read", *DROPPED, "dropped_ragged"), 0)
+
+
+def refuse_in_step(settings: IngestSettings, asked: bool = False) -> None:
+    """Refuse `in_step` where a question has no groups in step.
+
+    Raises
+    ------
+    InputError
+    """
+    if settings.in_step is not None and not asked:
+        raise InputError(
+            f"in_step = {settings.in_step!r} is for find (with as high a top as is wanted), estimate, and the command"
+            " enumerate, which counts; runs, updates, counts and cliques know no groups in step: leave it out, or ask find"
+            " again, of all rows, when there are new ones"
+        )
 
 
 class Rows(Protocol):

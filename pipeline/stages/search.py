@@ -19,6 +19,7 @@ from bicliq.pipeline.placement.device import encodes
 from bicliq.pipeline.placement.where import CPU_SEARCH, Backend, Place, check_backends, place_data, place_search
 from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
+from bicliq.pipeline.stages.in_step import count_in_step
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 from bicliq.pipeline.stages.limits import Cut, Limits
 from bicliq.pipeline.stages.partition import Partition, ready_partition
@@ -229,8 +230,10 @@ def enumerate_table(
     dict
         bicliques, digest, complete, n_left, n_right, n_edges, columns, side, backend, threads,
         nodes, not_canonical (nodes that were left for that), seconds, and the `account` of the
-        table.
+        table. With `in_step` bicliques are the groups in step, and in_step says what was searched.
     """
+    if settings.ingest.in_step is not None:
+        return count_in_step(source, settings, mode)
     asked = settings.search
     started = time.perf_counter()
     check_backends(settings.data_backend, asked.backend, asked.threads)

@@ -39,10 +39,14 @@ def unite(rows: KeptRows, source: str, settings: IngestSettings) -> EdgeTable:
     """
     keys, ids = keys_of_rows(rows)
     n_rows = len(keys)
-    timed = None if settings.window is None else _timed(rows, keys)
+    timed = None
+    if settings.in_step is not None:
+        timed = _timed(rows, keys)
+    elif settings.window is not None:
+        timed = _timed(rows, keys).needed()
     keys, weight = unite_keys(keys, rows.weights(), settings)
     summary = summarize(source, rows.counts, n_rows, len(keys), ids, settings, rows.noted)
-    if timed is not None:
+    if timed is not None and settings.window is not None:
         summary["latest"] = timed.latest
     return EdgeTable(*halves(keys), weight, *ids, summary, {}, timed)
 
@@ -68,9 +72,9 @@ def halves(keys: Int64s) -> tuple[Int32s, Int32s]:
 
 
 def _timed(rows: KeptRows, keys: Int64s) -> TimedRows:
-    """What a window of time needs of its rows, in dense ids."""
+    """The rows with their times, in dense ids."""
     time = values_of(pa.chunked_array(rows.time)) if rows.time else np.zeros(0)
-    return TimedRows(*halves(keys), time, rows.weights(), rows.latest).needed()
+    return TimedRows(*halves(keys), time, rows.weights(), rows.latest)
 
 
 def unite_keys(keys: Int64s, weights: Float64s | None, settings: IngestSettings) -> tuple[Int64s, Float64s | None]:

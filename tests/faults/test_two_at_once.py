@@ -42,6 +42,7 @@ from tests.faults.bad_object_store import Door
 from tests.faults.commands import PATIENCE, ROOT
 from tests.faults.conftest import BUCKET
 from tests.integration.stored_graphs import flip_a_bit
+from tests.nightly import by_night
 
 pytest.importorskip("s3fs")
 pytest.importorskip("moto.server")
@@ -88,7 +89,7 @@ def a_plan_is_there(store: Store) -> bool:
 
 
 @pytest.mark.parametrize("place", ["a disk", "an object store"])
-@pytest.mark.parametrize("killed", ["nobody", *WAYS])
+@pytest.mark.parametrize("killed", ["nobody", "here", pytest.param("on workers", marks=by_night)])
 def test_one_plan_stands_and_both_end_with_its_answer(killed: str, place: str, tmp_path: Path, opened: Door) -> None:
     write_table(tmp_path)
     expected = enumerate_table(str(tmp_path / "table.csv"), load_settings(), "digest")

@@ -113,6 +113,7 @@ MAY_IMPORT: dict[str, list[str]] = {
         "bicliq.kernels",
         "bicliq.pipeline.picture",
         "bicliq.pipeline.stages.*",
+        "bicliq.pipeline.results.*",
         "bicliq.pipeline.report.*",
         "bicliq.pipeline.run",
     ],

@@ -18,8 +18,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.nightly import drawn
+
 ROOT = Path(__file__).parents[2]
-TIMES = int(os.environ.get("BICLIQ_TEST_TIMES", "6"))
+TIMES = int(os.environ.get("BICLIQ_TEST_TIMES", drawn(6)))
 """Runs of each kind: a process that aborted did so in one of five."""
 
 NUMBERS = "".join(f"{i % 5000},{i % 77}\n" for i in range(300_000))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import bicliq
 from bicliq.flows.cli.app import invoke
+from tests.nightly import drawn
 from tests.reference.brute_force import maximal_bicliques
 
 NUMBERS = {7: ["007", "x"], 8: ["007", "x"]}
@@ -73,7 +74,7 @@ def test_members_that_are_not_joined_are_in_no_group(tmp_path, capfd):
 EDGES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=18, unique=True)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=drawn(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(EDGES, st.lists(st.integers(0, 99), min_size=1, max_size=3), st.booleans())
 def test_groups_that_contain_members_are_those_of_the_whole_table_that_hold_them(edges, picks, diverse):
     """Members of both sides, one to three, by every objective, against brute force."""

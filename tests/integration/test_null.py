@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import bicliq
 from bicliq import kernels
 from bicliq.flows.cli import invoke
+from tests.nightly import drawn
 from tests.property.graphs import Graph, random_graphs, tall_graphs
 
 RANDOM = np.random.default_rng(8)
@@ -36,7 +37,7 @@ def from_pairs(pairs: list[tuple[str, str]]) -> tuple[Any, Any, int]:
     return np.cumsum([0, *map(len, rows)]), np.concatenate(rows).astype(np.int32), len(items)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(100), deadline=None)
 @given(st.one_of(random_graphs(), tall_graphs()), st.integers(0, 2**40))
 def test_a_rewired_table_has_the_same_degrees_and_no_edge_twice(graph: Graph, seed: int) -> None:
     indptr, indices, n_right = graph.csr

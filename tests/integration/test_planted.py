@@ -18,6 +18,7 @@ from bicliq.flows.cli.app import invoke
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from tests.benches import bench
+from tests.nightly import drawn
 from tests.property.graphs import Graph, random_graphs
 from tests.reference.brute_force import maximal_bicliques
 
@@ -128,7 +129,7 @@ def density(block: tuple[frozenset[int], frozenset[int]], graph: Graph) -> float
     return float(weight) / max(len(left) + len(right), 1)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=drawn(150), deadline=None)
 @given(random_graphs())
 def test_greed_finds_at_least_half_of_the_best_density(graph: Graph) -> None:
     """Theorem 1 of the paper, against all blocks of small graphs."""
@@ -149,7 +150,7 @@ def test_greed_finds_at_least_half_of_the_best_density(graph: Graph) -> None:
     assert best / 2 - 1e-9 <= found <= best + 1e-9
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 @given(random_graphs())
 def test_itemsets_are_the_closed_ones_that_most_have(graph: Graph) -> None:
     if not graph.edges:

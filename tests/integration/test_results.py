@@ -16,6 +16,7 @@ from bicliq.pipeline.results.bicliques import Bicliques
 from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import PlanSettings, load_settings
 from bicliq.pipeline.store.results import By, open_run
+from tests.nightly import drawn
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,7 @@ def fits(row: dict[str, Any], bounds: dict[str, Any]) -> bool:
     ) and all(set(bounds.get(f"with_{side}", ())) <= set(row[side]) for side in ("left", "right"))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=drawn(80))
 @given(bounds=BOUNDS, by=st.sampled_from(get_args(By)), size=st.integers(1, 40))
 def test_a_choice_takes_what_a_plain_filter_takes(groups, every, surprise, bounds, by, size):
     contradict = any(

@@ -15,7 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.nightly import NIGHTLY
+
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+NUMBERS = list(CODES) if NIGHTLY else [signal.SIGTERM]
 SENTENCE = "bicliq: interrupted; what was committed is kept: run the same command again to go on\n"
 MANY = "".join(f"u{i},v{j}\n" for i in range(40) for j in range(40) if i != j)
 """All but a perfect matching: 2^40 maximal bicliques."""
@@ -77,7 +80,7 @@ def test_a_run_and_a_watch_keep_what_is_committed(tmp_path, many, number):
     assert not list((tmp_path / "temporary").iterdir())
 
 
-@pytest.mark.parametrize("number", CODES)
+@pytest.mark.parametrize("number", NUMBERS)
 def test_an_update_leaves_the_version_before(tmp_path, number):
     (tmp_path / "a.csv").write_text("user,item\nu0,v0\n")
     (tmp_path / "b.csv").write_text("user,item\n" + MANY)
@@ -99,7 +102,7 @@ def hard_to_clique(path: Path) -> str:
     return path.name
 
 
-@pytest.mark.parametrize("number", CODES)
+@pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("name", ["count", "count all", "find", "clique", "enumerate"])
 def test_answers_that_are_not_stored(tmp_path, many, name, number):
     asked = {
@@ -119,7 +122,7 @@ def test_answers_that_are_not_stored(tmp_path, many, name, number):
     assert not list((tmp_path / "temporary").iterdir())
 
 
-@pytest.mark.parametrize("number", CODES)
+@pytest.mark.parametrize("number", NUMBERS)
 def test_who_waits_for_workers_is_told_so_and_can_be_ended(tmp_path, many, number):
     with subprocess.Popen(
         [Path(sys.executable).with_name("dask"), "scheduler", "--port", "0", "--no-dashboard",
@@ -139,7 +142,7 @@ def test_who_waits_for_workers_is_told_so_and_can_be_ended(tmp_path, many, numbe
             scheduler.terminate()
 
 
-@pytest.mark.parametrize("number", CODES)
+@pytest.mark.parametrize("number", NUMBERS)
 def test_workers_of_ones_own_end_with_the_command(tmp_path, many, number):
     with command(tmp_path, "run", many, "--store", "s", "--workers", "2", "--partitions", "8", "-v") as process:
         begun(process, "search begun")

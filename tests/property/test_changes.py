@@ -18,6 +18,7 @@ from bicliq.kernels.enumeration import checked_request
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from tests import host_changes, host_cupy, host_kernels
 from tests.host_cupy import HostCupy
+from tests.nightly import drawn
 from tests.reference.brute_force import maximal_bicliques, passing
 
 
@@ -60,7 +61,7 @@ def batches(draw):
     return edges, new, n_left, n_right
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=drawn(400), deadline=None)
 @given(batches(), st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 8)), st.integers(1, 2))
 def test_new_edges_make_and_end_what_they_do_by_force(batch, least, threads):
     edges, new, n_left, n_right = batch
@@ -70,7 +71,7 @@ def test_new_edges_make_and_end_what_they_do_by_force(batch, least, threads):
     assert listed(found.vanished) == sorted(set(before) - set(after))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 60))
 def test_batches_of_larger_graphs_in_many_searches(seed, size):
     generator = np.random.default_rng(seed)
@@ -92,7 +93,7 @@ def test_changes_are_searched_in_groups_of_bounded_size(monkeypatch):
     assert (listed(parts.appeared), listed(parts.vanished)) == (listed(whole.appeared), listed(whole.vanished))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 @given(batches(), st.integers(1, 12), st.integers(1, 2))
 def test_portions_of_the_changes_make_up_all_of_them(batch, n, threads):
     edges, new, n_left, n_right = batch
@@ -150,7 +151,7 @@ def test_lists_that_are_none_are_not_united(spoilt, problem):
             kernels.unite_changes([changes])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 @given(batches(), st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(1, 5)), st.integers(1, 2), st.booleans())
 def test_what_a_gpu_has_judged_is_what_the_cpu_finds(batch, least, threads, in_groups):
     expected = found_by(*batch, least)
@@ -235,7 +236,7 @@ def test_no_new_edge_changes_nothing():
     assert (len(found.appeared), len(found.vanished), found.backend) == (0, 0, "")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 @given(batches(), st.integers(1, 2), st.booleans(), st.sampled_from([1, 2, 65_536]))
 def test_a_search_that_may_meet_no_more_ends_there(batch, threads, in_groups, of_a_batch):
     edges, new, n_left, n_right = batch
@@ -281,7 +282,7 @@ def packings(draw):
 STARS = {(0, 0), (0, 1), (0, 2), (1, 0), (1, 2), (1, 3), (2, 1), (2, 3)}  # 1 on the right has new edges only
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=drawn(600), deadline=None)
 @given(
     batches(),
     st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(1, 5)),
@@ -381,7 +382,7 @@ def shaped(sizes, density, pendants, n_new, n_whole, generator):
     return table, set(map(tuple, new))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=drawn(250), deadline=None)
 @given(
     st.integers(0, 2**32),
     st.one_of(

@@ -19,6 +19,7 @@ from bicliq.pipeline.graphs.undirected import UndirectedGraph
 from bicliq.pipeline.questions import clique_by_cores
 from bicliq.pipeline.questions.clique_by_cores import induced_part, search_by_cores
 from tests import dimacs
+from tests.nightly import drawn
 from tests.property.graphs import random_graphs as bipartite_graphs
 from tests.property.test_cliques import assert_is_clique, random_graphs
 from tests.reference.cores import core_numbers
@@ -58,13 +59,13 @@ def assert_same(graph, all):
 
 
 @given(random_graphs(max_n=24), st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 def test_cliques_are_those_of_the_whole_graph(csr, all):
     assert_same(graph_of(csr), all)
 
 
 @given(st.integers(30, 120), st.integers(0, 2**32 - 1), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 def test_so_are_those_of_dense_blocks_in_a_sparse_graph(n, seed, all):
     """The densest core often holds no maximum clique: a block may be dense without one, and a
     clique small beside it."""
@@ -77,7 +78,7 @@ def test_so_are_those_of_dense_blocks_in_a_sparse_graph(n, seed, all):
 
 
 @given(st.integers(12, 40), st.integers(0, 2**32 - 1), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 def test_so_are_those_where_the_first_search_finds_next_to_nothing(n, seed, all):
     """Whatever the first search has in its time is a lower bound only: here it has one vertex of
     the densest core."""
@@ -154,7 +155,7 @@ def test_a_time_limit_gives_the_best_so_far():
 
 
 @given(bipartite_graphs(), st.integers(0, 2**32 - 1))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(100), deadline=None)
 def test_an_induced_part_holds_the_edges_between_its_vertices(bipartite, seed):
     n = bipartite.n_left + bipartite.n_right
     edges = np.array(bipartite.edges, np.int64).reshape(-1, 2) + np.array([0, bipartite.n_left])
@@ -168,7 +169,7 @@ def test_an_induced_part_holds_the_edges_between_its_vertices(bipartite, seed):
 
 
 @given(random_graphs(max_n=30))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 def test_every_core_by_halving_is_that_of_networkx_and_of_the_reference(csr):
     indptr, indices = csr
     graph = nx.empty_graph(len(indptr) - 1)

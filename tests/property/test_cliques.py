@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from bicliq.kernels import maximum_clique, project_one_mode
 from tests import dimacs
+from tests.nightly import drawn
 from tests.property.graphs import random_graphs as bipartite_graphs
 from tests.reference.cliques import maximum_cliques
 
@@ -47,7 +48,7 @@ def random_graphs(draw: st.DrawFn, max_n: int = 14):
 
 
 @given(random_graphs(), st.integers(1, 3))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 def test_all_maximum_cliques_agree_with_the_definition(graph, threads):
     size, cliques = maximum_cliques(neighbours_of(*graph))
     found = maximum_clique(*graph, all=True, threads=threads)
@@ -235,7 +236,7 @@ def test_a_hub_is_found_before_the_search():
 
 
 @given(bipartite_graphs(), st.integers(1, 4), st.sampled_from(["left", "right"]), st.integers(1, 3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=drawn(150), deadline=None)
 def test_projections_agree_with_the_matrix_product(graph, min_shared, side, threads):
     matrix = np.zeros((graph.n_left, graph.n_right), int)
     for u, v in graph.edges:

@@ -11,6 +11,7 @@ from bicliq import kernels
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.graphs.reduce import peel
 from bicliq.pipeline.stages import profile
+from tests.nightly import drawn
 from tests.property.graphs import Graph, random_graphs
 
 
@@ -37,14 +38,14 @@ def long_paths(draw: st.DrawFn) -> Graph:
     return Graph(n, n, tuple(sorted(edges)))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=drawn(200))
 @given(graph=st.one_of(random_graphs(), long_paths()))
 def test_components_are_named_by_their_first_vertex(graph: Graph) -> None:
     left, right = profile.components(graph_of(graph))
     assert [*left.tolist(), *right.tolist()] == first_of_component(graph)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=drawn(100))
 @given(graph=random_graphs())
 def test_a_transposed_graph_has_its_edges_turned(graph: Graph) -> None:
     turned = graph_of(graph).transpose()
@@ -65,7 +66,7 @@ def test_a_transposed_graph_of_any_size_takes_the_places_of_an_order(n: int) -> 
     assert np.array_equal(rows, np.nonzero(table[order].T)[1])
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=drawn(200))
 @given(graph=random_graphs(), least=st.tuples(st.integers(1, 6), st.integers(1, 6)), in_place=st.booleans())
 def test_a_core_is_what_peeling_one_by_one_leaves(graph: Graph, least: tuple[int, int], in_place: bool) -> None:
     edges = set(graph.edges)
@@ -82,7 +83,7 @@ def test_a_core_is_what_peeling_one_by_one_leaves(graph: Graph, least: tuple[int
     assert in_place or (whole.n_edges == len(graph.edges) and whole.digest == graph_of(graph).digest)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=drawn(100))
 @given(graph=random_graphs())
 def test_paths_of_two_edges_are_counted_by_the_degrees_between(graph: Graph) -> None:
     left, right = ([edge[side] for edge in graph.edges] for side in (0, 1))

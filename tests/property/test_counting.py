@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from bicliq.kernels import CapacityError, choose_count, count_all_bicliques, count_bicliques
 from tests import real_graphs
+from tests.nightly import drawn
 
 PUBLISHED = {
     "UCforum": {(2, 2): 76_095, (3, 3): 39_733, (4, 4): 3_059},
@@ -74,7 +75,7 @@ def graphs(draw, largest=9):
     return from_rows(rows, n_right)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=drawn(1500), deadline=None)
 @given(
     graphs(),
     st.integers(1, 5),
@@ -86,7 +87,7 @@ def test_levels_agree_with_a_brute_force_on_either_side(graph, p, q, side, threa
     assert count_bicliques(*graph, p, q, method="levels", side=side, threads=threads).count == brute_force(graph, p, q)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=drawn(1500), deadline=None)
 @given(
     graphs(),
     st.integers(1, 5),
@@ -98,7 +99,7 @@ def test_pivots_agree_with_a_brute_force_on_either_side(graph, p, q, side, threa
     assert count_bicliques(*graph, p, q, method="pivot", side=side, threads=threads).count == brute_force(graph, p, q)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 @given(graphs(), st.integers(1, 6), st.integers(1, 6), st.sampled_from(["auto", "left", "right"]), st.integers(1, 2))
 def test_one_pass_finds_all_sizes(graph, max_p, max_q, side, threads):
     table = count_all_bicliques(*graph, max_p, max_q, side=side, threads=threads)
@@ -115,7 +116,7 @@ def counts_of_vertices(graph, p, q):
     return left.tolist(), right.tolist()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=drawn(400), deadline=None)
 @given(graphs(), st.integers(1, 4), st.integers(1, 4), st.sampled_from(["auto", "left", "right"]), st.integers(1, 2))
 def test_counts_of_vertices_agree_with_a_brute_force(graph, p, q, side, threads):
     result = count_bicliques(*graph, p, q, per_vertex=True, method="pivot", side=side, threads=threads)
@@ -147,7 +148,7 @@ def test_pivots_agree_with_levels_beyond_32_candidates(seed):
     assert (by_pivots.right_counts == by_wedges.right_counts).all()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 @given(graphs(), st.integers(1, 4), st.integers(1, 4), st.sampled_from(["left", "right"]), st.integers(1, 4))
 def test_parts_of_the_roots_add_up_in_every_kind_of_count(graph, p, q, side, parts):
     n = len(graph[0]) - 1 if side == "left" else graph[2]
@@ -162,7 +163,7 @@ def test_parts_of_the_roots_add_up_in_every_kind_of_count(graph, p, q, side, par
     assert sum(r.right_counts for r in results).tolist() == right
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=drawn(500), deadline=None)
 @given(graphs(), st.integers(1, 3))
 def test_butterflies_agree_with_a_brute_force_and_their_parts_add_up(graph, threads):
     result = count_bicliques(*graph, 2, 2, per_vertex=True, threads=threads)
@@ -196,7 +197,7 @@ def test_wide_rows_agree_on_both_sides_and_with_closed_forms(seed):
     assert sides == {count_bicliques(*graph, 3, 3).count}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 @given(graphs(), st.integers(1, 4), st.integers(1, 4), st.sampled_from(["left", "right"]), st.integers(1, 4))
 def test_parts_of_the_roots_add_up_to_the_whole(graph, p, q, side, parts):
     n = len(graph[0]) - 1 if side == "left" else graph[2]

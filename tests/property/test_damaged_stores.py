@@ -31,8 +31,9 @@ from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.compact import compact
 from bicliq.pipeline.versions.update import update
+from tests.nightly import drawn
 
-TRIES = int(os.environ.get("BICLIQ_CORRUPTIONS", "60"))
+TRIES = int(os.environ.get("BICLIQ_CORRUPTIONS", drawn(60)))
 SEED = 20_261_122
 UNFINISHED = {
     "clique.json": "cliques-*.parquet",

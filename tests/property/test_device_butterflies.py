@@ -15,6 +15,7 @@ from bicliq.kernels.cuda import butterflies
 from bicliq.kernels.cuda.device import MEMORY_VARIABLE
 from tests import host_cupy, host_kernels, real_graphs
 from tests.host_cupy import HostCupy
+from tests.nightly import drawn
 from tests.property.test_counting import complete, csr_of, graphs, random_graph, skewed_graph
 
 MEMORY = 1 << 28
@@ -54,7 +55,7 @@ def by_the_matrix(graph):
 
 
 @pytest.mark.usefixtures("gpu")
-@settings(RANDOM, max_examples=1500)
+@settings(RANDOM, max_examples=drawn(1500))
 @given(graphs())
 def test_small_graphs_have_the_butterflies_of_their_matrix(graph):
     assert numbers(count(graph)) == by_the_matrix(graph)
@@ -62,7 +63,7 @@ def test_small_graphs_have_the_butterflies_of_their_matrix(graph):
 
 
 @pytest.mark.usefixtures("gpu")
-@settings(RANDOM, max_examples=300)
+@settings(RANDOM, max_examples=drawn(300))
 @given(
     st.integers(0, 2**32), st.integers(1, 90), st.integers(1, 90), st.floats(0.02, 0.9), st.sampled_from([1, 7, 50, 4096])
 )  # fmt: skip
@@ -74,7 +75,7 @@ def test_other_batches_find_the_same(seed, n_left, n_right, density, words):
     assert found == by_the_matrix(graph) == numbers(kernels.count_bicliques(*graph, 2, 2, per_vertex=True))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=drawn(500), deadline=None)
 @given(st.lists(st.integers(0, 30)), st.integers(1, 40))
 def test_batches_hold_all_roots_and_no_more_words_than_fit(sizes, words):
     first_word = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])

@@ -17,6 +17,7 @@ from bicliq.kernels.cuda.clique import search
 from bicliq.kernels.cuda.clique_program import SMALL_NEAR_WORDS
 from tests import dimacs
 from tests.emulated_gpu import EmulatedGpu
+from tests.nightly import drawn
 from tests.property.test_cliques import assert_is_clique, neighbours_of, random_graphs
 from tests.reference.cliques import maximum_cliques
 
@@ -40,7 +41,7 @@ def assert_agrees(found, graph, size):
 
 
 @given(random_graphs(), st.lists(st.integers(1, 4), min_size=1, max_size=3), st.sampled_from([1, 300, 5000]), st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 def test_sizes_agree_with_the_definition(graph, crews, near_words, data):
     machines = [EmulatedGpu(8 * crew, near_words) for crew in crews]
     switches = {name: data.draw(st.booleans(), name) for name in ("recolour", "refute")}
@@ -49,7 +50,7 @@ def test_sizes_agree_with_the_definition(graph, crews, near_words, data):
 
 
 @given(st.integers(15, 130), st.sampled_from([0.05, 0.2, 0.5, 0.7, 0.9]), st.integers(0, 2**32 - 1), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=drawn(150), deadline=None)
 def test_sizes_agree_with_the_cpu(n, density, seed, refute):
     graph = random_graph(min(n, 70) if density > 0.8 else n, density, seed)
     found = search([EmulatedGpu(16)], *graph, refute=refute)
@@ -57,7 +58,7 @@ def test_sizes_agree_with_the_cpu(n, density, seed, refute):
 
 
 @given(st.integers(100, 3000), st.integers(5, 14), st.integers(0, 2**32 - 1), st.integers(1, 2))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 def test_roots_of_sparse_graphs(n, size, seed, devices):
     graph = with_hidden_clique(n, size, seed)
     machines = [EmulatedGpu() for _ in range(devices)]

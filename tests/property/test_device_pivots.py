@@ -14,6 +14,7 @@ from bicliq import kernels
 from bicliq.kernels.cuda import counting, pivots
 from tests import host_cupy, host_kernels, real_graphs
 from tests.host_cupy import HostCupy
+from tests.nightly import drawn
 from tests.property.test_counting import brute_force, complete, graphs, random_graph
 from tests.property.test_trees import crown
 
@@ -36,7 +37,7 @@ def count(graph, p, q, side="left", **options):
 
 
 @pytest.mark.usefixtures("gpu")
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=drawn(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graphs(), st.integers(2, 5), st.integers(2, 5), st.sampled_from(["left", "right"]))
 def test_small_graphs_have_the_count_of_a_brute_force(graph, p, q, side):
     assert count(graph, p, q, side) == brute_force(graph, p, q)
@@ -67,7 +68,7 @@ def assert_vertices(graph, p, q, side, **options):
 
 
 @pytest.mark.usefixtures("gpu")
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=drawn(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graphs(), st.integers(2, 5), st.integers(2, 5), st.sampled_from(["left", "right"]))
 def test_small_graphs_have_the_vertices_of_the_cpu(graph, p, q, side):
     assert_vertices(graph, p, q, side)

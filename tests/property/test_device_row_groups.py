@@ -25,6 +25,7 @@ from bicliq.pipeline.store.device_bicliques import DeviceBicliqueWriter
 from tests import host_cupy
 from tests.host_cupy import HostCupy, as_array
 from tests.host_row_groups import row_group_kernels, use_host
+from tests.nightly import drawn
 
 Batch = kernels.BicliqueBatch | kernels.SmallerBatch
 
@@ -79,7 +80,7 @@ ROWS = st.lists(st.tuples(SIDE, SIDE, IDS), max_size=150)
 
 
 @given(st.lists(ROWS, max_size=3), st.sampled_from(list(CODECS)), st.sampled_from(["both", "smaller"]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=drawn(150), deadline=None)
 def test_files_say_what_those_of_the_host_do(
     gpu: HostCupy, batches: list[Any], compression: Compression, columns: Columns
 ) -> None:

@@ -19,9 +19,10 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import blocks, labels
 from bicliq.pipeline.settings import NULL_WORDS, IngestSettings
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
+from tests.nightly import drawn
 from tests.reference.edge_rows import expected, rows_of
 
-TRIES = int(os.environ.get("BICLIQ_FUZZ", "100"))
+TRIES = int(os.environ.get("BICLIQ_FUZZ", drawn(100)))
 NULLS = {"", *NULL_WORDS}
 PLAIN = st.sampled_from(["1", "2", "3", "12", "0", "-4", "9223372036854775807"])
 ODD = st.sampled_from([

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bicliq import kernels
 from bicliq.kernels import estimate
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from tests.nightly import drawn
 
 
 def random_graph(n_left: int, n_right: int, density: float, seed: int) -> BipartiteGraph:
@@ -34,7 +35,7 @@ def truth(graph: BipartiteGraph, min_left: int = 1, min_right: int = 1, min_edge
 graphs = st.builds(random_graph, st.integers(1, 14), st.integers(1, 14), st.floats(0.1, 0.9), st.integers(0, 2**32 - 1))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=drawn(60))
 @given(graphs, st.integers(1, 4), st.integers(1, 4), st.integers(1, 9), st.integers(0, 100))
 def test_a_search_that_is_cheap_is_made_and_the_estimate_exact(
     graph: BipartiteGraph, min_left: int, min_right: int, min_edges: int, seed: int

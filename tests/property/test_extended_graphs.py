@@ -19,6 +19,7 @@ from bicliq.pipeline.stages.ingest import ingest
 from bicliq.pipeline.store.edges import ChangedEdges, EdgeRows, ends_of, keys_of, read_edge_columns, read_edge_rows
 from bicliq.pipeline.store.labels import read_hashes, read_labels
 from bicliq.pipeline.store.layout import Store
+from tests.nightly import drawn
 
 LABELS = st.sampled_from([*"abcdefgh", "10", "9", "é", "7x"])
 TABLES = st.sets(st.tuples(LABELS, LABELS), min_size=1, max_size=10)
@@ -112,7 +113,7 @@ class GrowingGraph(RuleBasedStateMachine):
             self.patch.undo()
 
 
-GrowingGraph.TestCase.settings = settings(max_examples=60, stateful_step_count=6, deadline=None)
+GrowingGraph.TestCase.settings = settings(max_examples=drawn(60), stateful_step_count=6, deadline=None)
 TestGrowingGraph = GrowingGraph.TestCase
 
 
@@ -135,7 +136,7 @@ WEIGHTED = st.lists(st.tuples(LABELS, LABELS, st.integers(1, 3)), min_size=1, ma
     policy=st.sampled_from(["sum", "max", "first"]),
     differs=st.sampled_from([0, 2, 10**9]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 def test_weights_are_those_of_all_tables_one_after_the_other(base, tables, policy, differs):
     unite = {"sum": lambda a, b: a + b, "max": max, "first": lambda a, b: a}[policy]
     head, how = "user,item,weight", IngestSettings(weight="weight", duplicates=policy)

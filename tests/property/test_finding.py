@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from bicliq import kernels
 from bicliq.kernels.finding import OBJECTIVES
 from bicliq.kernels.surprise import SURPRISE_UNIT
+from tests.nightly import drawn
 from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
 from tests.reference.brute_force import maximal_bicliques
 from tests.reference.chance import cost, worth
 
-MANY = settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
-SOME = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=drawn(1000), deadline=None, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=drawn(200), deadline=None, suppress_health_check=list(HealthCheck))
 FEW = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 
 Found = tuple[int, list[int], list[int]]

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bicliq.kernels import cut_roots, group_roots
+from tests.nightly import drawn
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12))
 def test_every_root_with_a_row_is_in_one_partition(seed, partitions):
     rng = np.random.default_rng(seed)
@@ -31,7 +32,7 @@ def test_roots_of_one_community_stay_together_at_equal_cost():
     assert all(np.unique(order[partition == p] % 4).size == 1 for p in range(4))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=drawn(200), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 200))
 def test_roots_are_cut_at_the_cuts_and_where_their_rows_outgrow_the_budget(seed, budget):
     rng = np.random.default_rng(seed)

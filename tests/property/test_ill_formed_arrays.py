@@ -18,11 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bicliq import kernels
+from tests.nightly import drawn
 from tests.property.graphs import random_graphs
 from tests.reference.brute_force import maximal_bicliques, passing
 from tests.reference.cliques import maximum_cliques
 
-TRIES = int(os.environ.get("BICLIQ_FUZZ", "150"))
+TRIES = int(os.environ.get("BICLIQ_FUZZ", drawn(150)))
 TYPES = ["int8", "uint8", "int16", "uint16", "int32", ">i4", "uint32", "int64", ">i8", "uint64", "float64", "bool", "O"]
 ODD = [-(2**63), -1, 0, 1, 7, 127, 2**31 - 1, 2**31, 2**32, 2**63 - 1]
 SIDES = [-1, 0, 1, 100, 2**16, 2**31, 2**63, 2**64, True, 1.5, None, "2", np.int8(2)]

@@ -13,12 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bicliq.kernels import count_all_bicliques, count_bicliques
+from tests.nightly import drawn
 from tests.property.test_counting import from_rows
 from tests.property.test_trees import table_by_trees
 
-MANY = settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
-SOME = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
-FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=drawn(1500), deadline=None, suppress_health_check=list(HealthCheck))
+SOME = settings(max_examples=drawn(400), deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=drawn(60), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite

@@ -19,6 +19,7 @@ from bicliq.kernels import RowGroupLayout, SurpriseTerms, encode_bicliques, stre
 from bicliq.pipeline.settings import PublishSettings
 from bicliq.pipeline.store.biclique_file import BicliqueWriter
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS
+from tests.nightly import drawn
 from tests.property.graphs import Graph, random_graphs, tall_graphs
 from tests.reference.chance import cost, worth
 
@@ -45,7 +46,7 @@ def file_of(graph: Graph, columns: Any, threads: int = 1, objectives: Any = OBJE
     return file
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=drawn(120), deadline=None)
 @given(st.one_of(random_graphs(), tall_graphs()))
 def test_columns_are_what_the_definitions_say(graph: Graph) -> None:
     terms = SurpriseTerms.of_degrees(*degrees_of(graph))
@@ -60,7 +61,7 @@ def test_columns_are_what_the_definitions_say(graph: Graph) -> None:
         assert abs(row["surprise"] - exact * terms.unit) <= 4 * terms.unit  # costs are sums of logarithms
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 @given(random_graphs(), st.sampled_from(["both", "smaller"]), st.sampled_from(OBJECTIVES))
 def test_values_are_those_that_find_gives_to_the_last_bit(graph: Graph, columns: str, by: Any) -> None:
     rows = pq.read_table(file_of(graph, columns)).to_pylist()

@@ -14,6 +14,7 @@ from bicliq.pipeline.graphs import projection
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.graphs.undirected import UndirectedGraph
 from tests import dimacs
+from tests.nightly import drawn
 from tests.property.graphs import Graph, hub_graphs, random_graphs, tall_graphs
 
 
@@ -35,19 +36,19 @@ sides, batches = st.sampled_from(["left", "right"]), st.sampled_from([1, 9, 1 <<
 
 
 @given(random_graphs(), sides, st.integers(1, 6), batches)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 def test_pairs_that_share_enough_are_the_kernels(graph, side, min_shared, paths):
     assert_same_projection(graph, side, min_shared, paths)
 
 
 @given(st.one_of(tall_graphs(), hub_graphs()), sides, st.integers(1, 12), st.sampled_from([100, 5000]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 def test_so_are_those_of_hubs_and_twins_in_many_batches(graph, side, min_shared, paths):
     assert_same_projection(graph, side, min_shared, paths)
 
 
 @given(st.integers(1, 12), st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11))))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=drawn(150), deadline=None)
 def test_edges_in_any_order_and_direction_are_counted_once(n, pairs):
     ends = np.array(pairs, np.int64).reshape(-1, 2) % n
     graph = UndirectedGraph.from_edges(ends[:, 0], ends[:, 1], pa.array(range(n)))

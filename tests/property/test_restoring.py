@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bicliq.kernels import BicliqueBatch, SideRestorer, stream_maximal_bicliques
+from tests.nightly import drawn
 from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
 from tests.reference.brute_force import maximal_bicliques
 
@@ -40,7 +41,7 @@ def lists_of(batch: BicliqueBatch) -> list[tuple[list[int], list[int]]]:
 
 
 @given(random_graphs())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(100), deadline=None)
 def test_all_bicliques_of_a_small_graph_are_restored(graph: Graph) -> None:
     expected = [(sorted(left), sorted(right)) for left, right in maximal_bicliques(graph.edges, graph.n_left)]
     batch = restored(graph, expected)

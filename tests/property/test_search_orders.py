@@ -17,6 +17,7 @@ from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda.clique import search
 from tests import dimacs
 from tests.emulated_gpu import EmulatedGpu
+from tests.nightly import drawn
 from tests.property.test_cliques import assert_is_clique
 
 
@@ -43,7 +44,7 @@ def runs_of_strangers(graph, order):
 
 
 @given(st.integers(6, 12), st.integers(8, 13), st.sampled_from([0.4, 0.5, 0.55, 0.6]), st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 def test_sizes_agree_with_networkx(parts, size, density, seed):
     graph = planted(parts, size, density, seed)
     cliques = [sorted(c) for c in nx.find_cliques(nx.from_scipy_sparse_array(matrix_of(*graph)))]

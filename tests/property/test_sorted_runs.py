@@ -19,6 +19,7 @@ from bicliq.pipeline.stages import ingest as ingesting
 from bicliq.pipeline.stages import limits, sorted_runs
 from bicliq.pipeline.stages.ingest import GraphRecord, ingest
 from bicliq.pipeline.store.layout import Store
+from tests.nightly import drawn
 from tests.real_graphs import DATA
 
 NUMBERS = st.sampled_from(["1", "2", "3", "10", "20", "-4", "9000000000000000000"])
@@ -67,7 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("tables")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(100), deadline=None)
 @given(data=st.data(), run_bytes=st.sampled_from([1, 60, 200]), block_bytes=st.sampled_from([1, 30, 1000]))
 def test_a_table_sorted_on_disk_is_the_graph_that_it_is_in_memory(folder, data, run_bytes, block_bytes):
     kinds = data.draw(st.sampled_from([(NUMBERS, NUMBERS), (NUMBERS, MIXED), (MIXED, MIXED)]))

@@ -23,6 +23,7 @@ import bicliq
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
+from tests.nightly import drawn
 from tests.reference.brute_force import maximal_bicliques
 
 WORDS = st.sampled_from(["ann", "bob", "cid", "Ünï", "a,b", 'say "hi"', "7", "007", "</script>"])
@@ -72,7 +73,7 @@ def _graph(table: EdgeTable) -> tuple[Any, ...]:
     return table.left.tolist(), table.right.tolist(), weight, ids
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=drawn(60))
 @given(
     columns(),
     st.fixed_dictionaries(
@@ -101,7 +102,7 @@ def test_a_table_in_memory_is_read_as_the_file_with_the_same_rows(tmp_path_facto
         assert outcome(given_table, IngestSettings(**asked)) == of_file, kind
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=drawn(60))
 @given(st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1))
 def test_every_kind_of_table_gives_the_bicliques_of_brute_force(edges):
     left, right = (np.array(side) for side in zip(*sorted(edges), strict=True))

@@ -14,6 +14,7 @@ from bicliq.kernels import count_all_bicliques, counting
 from bicliq.kernels.counting import checked_request, count_table_by_trees
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda import table as cuda_table
+from tests.nightly import drawn
 from tests.property.test_counting import complete, graphs, random_graph
 
 
@@ -42,7 +43,7 @@ def table_by_trees(graph, max_p, max_q, side="auto", roots=None, threads=1):
     return count_table_by_trees(request, HostTrees, "host", None)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=drawn(400), deadline=None)
 @given(graphs(), st.integers(1, 6), st.integers(1, 6), st.sampled_from(["auto", "left", "right"]), st.integers(1, 2))
 def test_small_graphs_have_the_table_of_the_cpu(graph, max_p, max_q, side, threads):
     expected = count_all_bicliques(*graph, max_p, max_q)

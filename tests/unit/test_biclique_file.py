@@ -32,6 +32,7 @@ from bicliq.pipeline.store.biclique_file import BicliqueWriter, layout_of
 from bicliq.pipeline.store.biclique_reader import BicliqueReader, LargerSides
 from bicliq.pipeline.store.bicliques import SCHEMA, batches_of
 from bicliq.pipeline.store.layout import Store
+from tests.nightly import drawn
 
 Biclique = tuple[list[int], list[int], int]
 
@@ -196,7 +197,7 @@ def test_places_grow_wider_within_a_row_group(tmp_path, compression: Compression
 @given(
     st.sampled_from(["zstd", "none", "lz4_raw"]), st.lists(st.tuples(st.integers(0), st.integers(0, 255)), min_size=1)
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=drawn(300), deadline=None)
 def test_damaged_pages_are_never_read_beyond_their_bytes(compression: Compression, changes: Any) -> None:
     terms = kernels.SurpriseTerms.of_degrees(np.ones(60), np.ones(60))
     group = encode_bicliques(
@@ -224,7 +225,7 @@ BICLIQUES = st.tuples(
 
 
 @given(st.lists(st.lists(BICLIQUES, max_size=40), max_size=4), st.integers(1, 3), st.sampled_from(list(CODECS)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 def test_any_lists_are_read_back(batches: list[list[Biclique]], threads: int, compression: Compression) -> None:
     table = pq.read_table(pa.BufferReader(written(batches, threads, compression)))
     assert table.schema.equals(SCHEMA)
@@ -240,7 +241,7 @@ def smaller_of(bicliques: list[Biclique]) -> kernels.SmallerBatch:
 
 
 @given(st.lists(BICLIQUES, max_size=40), st.sampled_from(list(CODECS)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 def test_smaller_sides_are_encoded_as_those_of_both(bicliques: list[Biclique], compression: Compression) -> None:
     layout = RowGroupLayout(compression, columns="smaller", objectives=["edges", "balanced"])
     ours, theirs = (encode_bicliques(make(bicliques), layout) for make in (smaller_of, batch_of))
@@ -364,7 +365,7 @@ LISTS = st.lists(st.integers(0, 2**31 - 1) | st.integers(16380, 16390), min_size
 
 
 @given(st.lists(st.tuples(LISTS, LISTS, st.just(0)), max_size=20))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=drawn(100), deadline=None)
 def test_lists_are_checked_as_numpy_would(bicliques: list[Biclique]) -> None:
     batch = batch_of(bicliques)
     unordered = sum(sorted(set(left)) != left or sorted(set(right)) != right for left, right, _ in bicliques)

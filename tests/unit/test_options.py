@@ -34,6 +34,7 @@ TEXTS = {
     "since": "2011-01-01",
     "window_jump": "90d",
     "window": "30d",
+    "in_step": "60s",
     "until": "2012-01-01",
     "scheduler": "tcp://host:8786",
     "dashboard": ":8787",

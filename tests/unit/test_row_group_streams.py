@@ -20,6 +20,7 @@ from bicliq.kernels.contracts import CODECS
 from bicliq.pipeline.settings import PublishSettings
 from bicliq.pipeline.store.biclique_file import BicliqueWriter, layout_of
 from bicliq.pipeline.store.sizes import Sizes
+from tests.nightly import drawn
 from tests.property.graphs import random_graphs
 
 
@@ -39,7 +40,7 @@ def table_of(found: Iterable[Any], publish: PublishSettings, terms: kernels.Surp
 
 
 @given(random_graphs(), st.sampled_from(list(CODECS)), st.integers(1, 3), st.sampled_from(["left", "right"]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 def test_row_groups_hold_what_the_search_finds(graph: Any, compression: Any, threads: int, side: str) -> None:
     publish = PublishSettings(compression=compression)
     groups, result = searched(graph, publish, threads=threads, side=side, batch_bicliques=3)
@@ -58,7 +59,7 @@ def test_row_groups_hold_what_the_search_finds(graph: Any, compression: Any, thr
 
 
 @given(random_graphs(), st.sampled_from(["both", "smaller"]), st.sampled_from(["left", "right"]), st.randoms())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 def test_places_say_what_ids_say(graph: Any, columns: Any, side: Any, random: Any) -> None:
     """Whatever the ids, and wherever a row group ends: in a subtree, in a leaf, between them."""
     sizes = {"left_ids": graph.n_left, "right_ids": graph.n_right}

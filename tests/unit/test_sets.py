@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bicliq.kernels import BicliqueBatch, BicliqueSet, SmallerBatch, kept_rows, net_changes
+from tests.nightly import drawn
 
 SIDES = st.sets(st.integers(0, 40), min_size=1, max_size=6).map(sorted).map(tuple)
 BICLIQUES = st.lists(st.tuples(SIDES, SIDES, st.integers(0, 5)), max_size=40)
@@ -36,7 +37,7 @@ def smaller(rows):
     return SmallerBatch(*column([key(row)[0] for row in rows]), *numbers)
 
 
-@settings(max_examples=200)
+@settings(max_examples=drawn(200))
 @given(BICLIQUES, BICLIQUES, st.booleans(), st.booleans(), st.sampled_from([0, 5, 300]))
 def test_a_set_holds_what_was_given_and_nothing_else(known, others, known_smaller, others_smaller, room):
     found = BicliqueSet(
@@ -66,7 +67,7 @@ def test_a_set_grows_and_still_finds_all():
     assert found.holds(both(rows)).tolist() == [key(row) in {key(one) for one in rows[:4200]} for row in rows]
 
 
-@settings(max_examples=300)
+@settings(max_examples=drawn(300))
 @given(BICLIQUES, st.data())
 def test_rows_with_a_flag_are_kept_in_their_order(rows, data):
     flags = data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows)))
@@ -103,7 +104,7 @@ def test_arrays_that_are_no_batch_are_refused(offsets):
         BicliqueSet([]).may_hold(root, root, np.zeros(2, np.int32))
 
 
-@settings(max_examples=200)
+@settings(max_examples=drawn(200))
 @given(st.lists(st.sets(st.tuples(SIDES, SIDES), max_size=8), min_size=1, max_size=6))
 def test_what_comes_and_goes_is_left_out(states):
     """States one after the other: what changed between the first and the last."""

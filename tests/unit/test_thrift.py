@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bicliq.pipeline.store.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE, decode_struct, encode_struct
+from tests.nightly import drawn
 
 VALUES = st.deferred(
     lambda: st.one_of(
@@ -23,7 +24,7 @@ STRUCTS = st.dictionaries(st.integers(1, 300), VALUES, max_size=5)
 
 
 @given(STRUCTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=drawn(60), deadline=None)
 def test_what_is_encoded_is_decoded(struct: Any) -> None:
     data = encode_struct(struct)
     assert decode_struct(data, 0) == (struct, len(data))

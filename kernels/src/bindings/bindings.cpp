@@ -43,4 +43,5 @@ NB_MODULE(BICLIQ_MODULE(BICLIQ_ISA), module) {
   bicliq::bind_finding(module);
   bicliq::bind_clique(module);
   bicliq::bind_output(module);
+  bicliq::bind_rules(module);
 }

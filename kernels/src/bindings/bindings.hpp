@@ -128,5 +128,6 @@ void bind_changes(nb::module_& module);
 void bind_finding(nb::module_& module);
 void bind_clique(nb::module_& module);
 void bind_output(nb::module_& module);
+void bind_rules(nb::module_& module);
 
 }  // namespace bicliq

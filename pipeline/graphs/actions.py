@@ -1,0 +1,210 @@
+"""Who acted on what, and when: the rows of a table with times, and which of them can be in step.
+
+An action is a left vertex, a right vertex and a time. Left vertices are *in step* at a right vertex
+where all of them acted on it within one window of some length. A group of at least `min_left` ×
+`min_right` needs, of each of its actions, `min_left` - 1 others within the length of it; and any
+two of its left vertices are in step at `min_right` right vertices. What lacks that is left out
+before windows are made: among popular things nearly all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from bicliq.pipeline.graphs.bipartite import Int32s, Int64s
+from bicliq.pipeline.placement.arrays import starts_of
+
+Bools = npt.NDArray[np.bool_]
+
+MICROSECONDS = 1_000_000
+"""A second: times are compared in whole microseconds, so that sums of seconds are exact."""
+
+AT_ONCE = 1 << 22
+"""Members of windows, or pairs of actions, that are held at a time: some 200 MB."""
+
+SLOT_BITS = 22
+"""Bits of the hash by which most pairs are known to be rare, without sorting them."""
+
+WORTH_ANOTHER_ROUND = 0.95
+"""Share of the actions that a round of leaving out must fall below for another one to follow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Actions:
+    """Actions by right vertex, then time, then left vertex, each once.
+
+    Parameters
+    ----------
+    left, right
+        int32: dense ids.
+    moment
+        int64: the number of the action's time.
+    times
+        int64: the times, in microseconds, ascending.
+
+    Examples
+    --------
+    >>> actions = Actions.of(np.int32([1, 0, 2]), np.int32([0, 0, 0]), np.array([70.0, 0.0, 60.0]))
+    >>> actions.left.tolist(), [span.tolist() for span in actions.within(60 * MICROSECONDS)]
+    ([0, 2, 1], [[0, 0, 1], [2, 3, 3]])
+    """
+
+    left: Int32s
+    right: Int32s
+    moment: Int64s
+    times: Int64s
+
+    @classmethod
+    def of(cls, left: Int32s, right: Int32s, seconds: npt.NDArray[np.float64]) -> Actions:
+        """Sort rows, with Unix seconds; equal ones are one."""
+        times, moment = np.unique(np.rint(seconds * MICROSECONDS).astype(np.int64), return_inverse=True)
+        order = np.lexsort((left, moment, right))
+        actions = cls(left[order], right[order], moment[order], times)
+        first = np.ones(len(order), np.bool_)
+        first[1:] = (np.diff(actions.key) != 0) | (np.diff(actions.left) != 0)
+        return actions.where(first)
+
+    def __len__(self) -> int:
+        """Number of actions."""
+        return len(self.left)
+
+    @cached_property
+    def key(self) -> Int64s:
+        """Right vertex and time in one number, ascending."""
+        key: Int64s = self.right.astype(np.int64) * len(self.times) + self.moment
+        return key
+
+    def where(self, mask: Bools) -> Actions:
+        """Keep some of them."""
+        return replace(self, left=self.left[mask], right=self.right[mask], moment=self.moment[mask])
+
+    def within(self, length: int) -> tuple[Int64s, Int64s]:
+        """Say of each action which ones are on the same right vertex within so many microseconds.
+
+        Returns
+        -------
+        int64, int64
+            The first of them, and where they end.
+        """
+        base = self.right.astype(np.int64) * len(self.times)
+        first = np.searchsorted(self.times, self.times - length)[self.moment]
+        end = np.searchsorted(self.times, self.times + length, side="right")[self.moment]
+        return np.searchsorted(self.key, base + first), np.searchsorted(self.key, base + end)
+
+    def that_may_be(self, length: int, min_left: int, min_right: int) -> Actions:
+        """Leave out actions that no group in step of these sizes has; see the head of this file."""
+        actions = self
+        while True:
+            before = len(actions)
+            first, end = actions.within(length)
+            actions = actions.where(end - first >= min_left)
+            if min_right > 1:
+                actions = actions.where(_often(actions, min_right))
+            if len(actions) < WORTH_ANOTHER_ROUND * before:
+                continue
+            if min_left == 1 or min_right == 1 or not len(actions):
+                return actions
+            before = len(actions)
+            actions = actions.where(_with_partners(actions, length, min_left, min_right))
+            if len(actions) >= WORTH_ANOTHER_ROUND * before:
+                return actions
+
+
+def rows_of_ranges(first: Int64s, counts: Int64s) -> tuple[Int64s, Int64s]:
+    """Return the members of some ranges one after the other, and of which range each is.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in rows_of_ranges(np.array([5, 1]), np.array([2, 1]))]
+    [[5, 6, 1], [0, 0, 1]]
+    """
+    owner = np.repeat(np.arange(len(counts)), counts)
+    return np.arange(len(owner)) + (first - starts_of(counts)[:-1])[owner], owner
+
+
+def blocks_of(counts: Int64s, most: int = AT_ONCE) -> Iterator[slice]:
+    """Cut ranges into blocks of at most so many members; one larger range is a block alone.
+
+    Examples
+    --------
+    >>> list(blocks_of(np.array([2, 2, 9, 1]), 4))
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    ends = np.cumsum(counts)
+    start = 0
+    while start < len(counts):
+        done = int(ends[start - 1]) if start else 0
+        stop = max(int(np.searchsorted(ends, done + most, side="right")), start + 1)
+        yield slice(start, stop)
+        start = stop
+
+
+def rights_of_keys(key: Int64s, right: Int32s) -> tuple[Int64s, Int64s, Int64s]:
+    """Count the different right vertices of each key; those of one key come in ascending order.
+
+    Returns
+    -------
+    order, starts, counts
+        What sorts the keys, where each begins in that order, and its right vertices.
+
+    Examples
+    --------
+    >>> order, starts, counts = rights_of_keys(np.array([7, 5, 7, 7]), np.int32([0, 0, 0, 4]))
+    >>> order.tolist(), starts.tolist(), counts.tolist()
+    ([1, 0, 2, 3], [0, 1], [1, 2])
+    """
+    order = np.argsort(key, kind="stable")
+    key, right = key[order], right[order]
+    first = np.ones(len(key), np.bool_)
+    first[1:] = key[1:] != key[:-1]
+    new = first.copy()
+    new[1:] |= right[1:] != right[:-1]
+    starts = np.flatnonzero(first)
+    counts = np.add.reduceat(new, starts, dtype=np.int64) if len(starts) else np.zeros(0, np.int64)
+    return order, starts, counts
+
+
+def _often(actions: Actions, min_right: int) -> Bools:
+    """Say whether the left vertex of each action acts on so many right vertices."""
+    order, starts, counts = rights_of_keys(actions.left.astype(np.int64), actions.right)
+    enough = np.zeros(len(actions), np.bool_)
+    enough[order] = np.repeat(counts >= min_right, np.diff(starts, append=len(order)))
+    return enough
+
+
+def _with_partners(actions: Actions, length: int, min_left: int, min_right: int) -> Bools:
+    """Say whether near each action are enough others of left vertices that are often near its own.
+
+    A left vertex of more pairs than are held at a time keeps all of its actions.
+    """
+    first, end = actions.within(length)
+    by_left = np.argsort(actions.left, kind="stable")
+    begins = np.flatnonzero(np.diff(actions.left[by_left], prepend=-1))
+    pairs = np.add.reduceat((end - first)[by_left], begins)
+    enough = np.ones(len(actions), np.bool_)
+    ends = np.append(begins[1:], len(by_left))
+    for block in blocks_of(pairs):
+        if pairs[block].sum() <= AT_ONCE:
+            chosen = by_left[begins[block.start] : ends[block.stop - 1]]
+            near, owner = rows_of_ranges(first[chosen], (end - first)[chosen])
+            partners = _partners(actions, chosen[owner], near, min_right)
+            enough[chosen] = np.bincount(partners, minlength=len(actions))[chosen] >= min_left - 1
+    return enough
+
+
+def _partners(actions: Actions, action: Int64s, near: Int64s, min_right: int) -> Int64s:
+    """Return the actions of pairs that are near each other at enough right vertices."""
+    key = (actions.left[action].astype(np.int64) << 32) | actions.left[near]
+    slot = (key.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - SLOT_BITS)
+    slot = slot.astype(np.int64)
+    often = np.bincount(slot, minlength=1 << SLOT_BITS) >= min_right
+    chosen = np.flatnonzero(often[slot] & (actions.left[action] != actions.left[near]))
+    action = action[chosen]
+    order, starts, counts = rights_of_keys(key[chosen], actions.right[action])
+    found: Int64s = action[order][np.repeat(counts >= min_right, np.diff(starts, append=len(order)))]
+    return found

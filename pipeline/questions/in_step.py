@@ -1,0 +1,198 @@
+"""The largest groups in step: who did the same within the same minutes, and when."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from bicliq import kernels
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats import Edges
+from bicliq.pipeline.questions.members import Part
+from bicliq.pipeline.report.answers import find_page
+from bicliq.pipeline.report.frame import write_page
+from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.stages.in_memory import bipartite_of
+from bicliq.pipeline.stages.in_step import InStep, expand, read_timed
+from bicliq.pipeline.store.account import account
+
+if TYPE_CHECKING:
+    from bicliq.pipeline.questions.find import FindAsked, Tell
+
+Entry = tuple[float, list[int], list[int]]
+"""Less the value of a group, and its members: they sort with the best first."""
+
+
+def find_in_step(
+    source: Edges, asked: FindAsked, settings: Settings, report: str | os.PathLike[str] | None, tell: Tell | None
+) -> dict[str, Any]:
+    """Find the best groups in step of a table; see `pipeline.questions.find.find_in_table`.
+
+    Returns
+    -------
+    dict
+        As of `find_in_table`. Each group has ``windows``, one a right vertex: ``start`` and
+        ``end``, the first and the last action of the earliest window that holds all of the group,
+        as ISO text of UTC.
+    """
+    _refuse_other_questions(asked, settings.ingest.in_step)
+    started = time.perf_counter()
+    table = read_timed(source, settings)
+    part = Part(bipartite_of(table), table.left_ids, table.right_ids)
+    part.limit_degree("left", asked.max_left_degree)
+    part.limit_degree("right", asked.max_right_degree)
+    part.stay_within(asked.within)
+    weights = None
+    if asked.by == "weight":
+        weights = tuple(part.weights(*side) for side in (("left", asked.left_weights), ("right", asked.right_weights)))
+    read = time.perf_counter()
+    found = expand(table, settings, part.kept)
+    stream = found.search_windows(_until(started, asked.time_limit))
+    expanded = time.perf_counter()
+    best = Best(asked, weights)
+    with stream:
+        for batch in stream:
+            best.take(found.groups_among(batch))
+            if tell is not None:
+                tell(best.reached(stream.progress()))
+    groups = best.entries()
+    ended = time.perf_counter()
+    result = stream.result
+    record = {
+        "groups": [_labelled(entry, part, found) for entry in groups],
+        "proven": result.complete,
+        "by": asked.by,
+        "diverse": False,
+        "labels": {
+            side: "numbers" if pa.types.is_integer(ids.type) else "text"
+            for side, ids in (("left", part.left_ids), ("right", part.right_ids))
+        },
+        "left_out": part.left_out,
+        "why_none": None,
+        **found.record(),
+        "side": result.side,
+        "nodes": result.nodes,
+        "backend": result.backend,
+        "threads": result.threads,
+        "seconds": {
+            "ingest": read - started,
+            "expand": expanded - read,
+            "search": ended - expanded,
+            "total": time.perf_counter() - started,
+        },
+    }
+    if report is not None:
+        members = [(np.array(left, np.int32), np.array(right, np.int32)) for _, left, right in groups]
+        sides = part.left_ids, part.right_ids
+        page = (record, table.summary, part.graph, members, sides)
+        record["report"] = write_page(report, lambda: find_page(*page), overwrite=True)
+    return {**record, **account(table.summary)}
+
+
+def _refuse_other_questions(asked: FindAsked, in_step: str | None) -> None:
+    """Refuse what is not known of groups in step."""
+    why = {
+        "by = 'surprise'": asked.by == "surprise",
+        "weights of edges": asked.weighs_edges,
+        "diverse": asked.diverse,
+        "null": bool(asked.null),
+        "containing": bool(asked.containing),
+    }
+    if asked.top < 1:
+        raise InputError(f"top is {asked.top}; it must be a whole number of at least 1")
+    for what, given in why.items():
+        if given:
+            raise InputError(
+                f"in_step = {in_step!r} finds groups by edges, vertices, balanced, or weights of members, and is not for"
+                f" {what}; leave one of the two out"
+            )
+
+
+def _until(started: float, limit: float | None) -> Any:
+    return None if limit is None else lambda: time.perf_counter() - started > limit
+
+
+class Best:
+    """The best groups so far.
+
+    Parameters
+    ----------
+    asked
+        How many are kept, by what, and how large they may be.
+    weights
+        Of the left and of the right vertices, by weight; None for a side that has none.
+    """
+
+    def __init__(self, asked: FindAsked, weights: tuple[npt.NDArray[np.float64] | None, ...] | None = None) -> None:
+        self._asked, self._weights = asked, weights
+        self._entries: list[Entry] = []
+        self._least = -np.inf
+
+    def take(self, groups: kernels.BicliqueBatch) -> None:
+        """Keep those of some groups that are good enough."""
+        if not len(groups):
+            return
+        values = self._values(groups)
+        kept = values >= self._least
+        for sizes, most in ((groups.n_left, self._asked.max_left), (groups.n_right, self._asked.max_right)):
+            if most is not None:
+                kept &= sizes <= most
+        for i in np.flatnonzero(kept).tolist():
+            left, right = (ids[ends[i] : ends[i + 1]].tolist() for ends, ids in groups.lists.values())
+            self._entries.append((-float(values[i]), left, right))
+        if len(self._entries) > 2 * self._asked.top:
+            self._entries = self.entries()
+            self._least = -self._entries[-1][0]
+
+    def entries(self) -> list[Entry]:
+        """Return them, the best first; of equals those with the first left members."""
+        return sorted(self._entries)[: self._asked.top]
+
+    def reached(self, state: kernels.Progress) -> Any:
+        """Say how far the search is."""
+        from bicliq.pipeline.questions.find import Reached
+
+        best = min(self._entries, default=None)
+        told = None if best is None else (-best[0], len(best[1]), len(best[2]))
+        return Reached(self._asked.top, False, int(best is not None), told, 0.0, state.roots_done, state.n_roots)
+
+    def _values(self, groups: kernels.BicliqueBatch) -> npt.NDArray[np.float64]:
+        n_left, n_right = groups.n_left.astype(np.float64), groups.n_right.astype(np.float64)
+        if self._weights is not None:
+            sums = np.zeros(len(groups))
+            for weights, (ends, ids) in zip(self._weights, groups.lists.values(), strict=True):
+                sums += 0.0 if weights is None else np.add.reduceat(weights[ids], ends[:-1])
+            return sums
+        if self._asked.by == "edges":
+            return n_left * n_right
+        return n_left + n_right if self._asked.by == "vertices" else np.minimum(n_left, n_right)
+
+
+def _labelled(entry: Entry, part: Part, found: InStep) -> dict[str, Any]:
+    value, left, right = -entry[0], np.array(entry[1], np.int32), np.array(entry[2], np.int32)
+    spans = found.moments.of(left, right)
+    return {
+        "left": part.labels("left", left),
+        "right": part.labels("right", right),
+        "n_left": len(left),
+        "n_right": len(right),
+        "value": int(value) if value == int(value) else value,
+        "windows": [{"start": utc(start), "end": utc(end)} for start, end in spans],
+    }
+
+
+def utc(micros: int) -> str:
+    """Write Unix microseconds as ISO text.
+
+    Examples
+    --------
+    >>> utc(1_230_768_000_500_000)
+    '2009-01-01T00:00:00.500000+00:00'
+    """
+    return (dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=micros)).isoformat()

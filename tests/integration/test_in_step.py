@@ -1,0 +1,176 @@
+"""Groups in step at the doors that people take: what is found, told, counted and refused."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pytest
+
+import bicliq
+from bicliq import kernels
+from bicliq.flows.cli.app import invoke
+from bicliq.kernels import available_memory
+from bicliq.pipeline.errors import CapacityError, InputError
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.versions.watch import Watch
+
+SHARES = """user,url,at
+ann,x,2026-01-01T00:00:00Z
+bob,x,2026-01-01T00:00:20Z
+cid,x,2025-12-31T19:01:00-05:00
+ann,y,2026-01-02T00:00:00Z
+bob,y,2026-01-02T01:00:30+01:00
+cid,y,2026-01-02T00:05:30Z
+dan,y,
+"""
+"""cid shares x just within the minute, and y minutes later; written in three zones."""
+
+COLUMNS = ["--left", "user", "--right", "url", "--time", "at"]
+READ = {"left": "user", "right": "url", "time": "at", "nulls": "drop"}
+
+
+@pytest.fixture
+def shares(tmp_path):
+    path = tmp_path / "shares.csv"
+    path.write_text(SHARES)
+    return str(path)
+
+
+def record(capsys, *arguments):
+    assert invoke([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_find_tells_the_groups_and_when_they_were_in_step(shares, capsys):
+    said = record(capsys, "find", shares, *COLUMNS, "--nulls", "drop", "--in-step", "60s", "--min-left", "2")
+    both, three = said["groups"]
+    assert (both["left"], both["right"], both["value"]) == (["ann", "bob"], ["x", "y"], 4)
+    assert both["windows"] == [
+        {"start": "2026-01-01T00:00:00+00:00", "end": "2026-01-01T00:00:20+00:00"},
+        {"start": "2026-01-02T00:00:00+00:00", "end": "2026-01-02T00:00:30+00:00"},
+    ]
+    assert (three["left"], three["right"]) == (["ann", "bob", "cid"], ["x"])
+    assert said["proven"]
+    assert (said["rows_read"], said["edges"], said["dropped"]) == (7, 6, {"nulls": 1})
+    assert "without a zone are UTC" in said["assumed"][0]
+    assert said["in_step"]["seconds"] == 60
+
+
+def test_a_window_of_a_second_less_holds_one_less(shares):
+    assert [group["n_left"] for group in bicliq.find(shares, in_step="59.999999s", min_left=3, **READ)] == []
+
+
+def test_people_read_when_each_began_and_how_long_it_took(shares, capsys):
+    assert invoke(["find", shares, *COLUMNS, "--nulls", "drop", "--in-step", "1m", "--top", "1"]) == 0
+    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "x (2026-01-01 00:00:00 UTC + 20 s)" in shown
+
+
+def test_enumerate_counts_what_find_lists(shares, capsys):
+    arguments = [shares, *COLUMNS, "--nulls", "drop", "--in-step", "60s"]
+    counted = record(capsys, "enumerate", *arguments, "--digest")
+    assert counted["bicliques"] == len(record(capsys, "find", *arguments)["groups"]) == 3
+    assert counted["complete"]
+    assert record(capsys, "enumerate", *arguments, "--side", "right", "--digest")["digest"] == counted["digest"]
+    assert invoke(["enumerate", *arguments]) == 0
+    assert "3 groups in step" in capsys.readouterr().out
+    short = record(capsys, "enumerate", *arguments, "--max-bicliques", "2")
+    assert (short["bicliques"], short["complete"]) == (2, False)
+    assert invoke(["enumerate", *arguments, "--max-bicliques", "2", "--on-limit", "error"]) == 3
+    assert "raise --max-bicliques" in capsys.readouterr().err
+
+
+def test_an_estimate_says_where_it_is_a_bound(shares):
+    several = bicliq.estimate(shares, in_step="60s", **READ)
+    assert (several.exact, several.low) == (False, 0)
+    assert several.high >= 3
+    assert any("at most" in each for each in several.record["assumed"])
+    one_each = bicliq.estimate(shares, in_step="60s", min_left=2, **READ)
+    assert (one_each.exact, one_each.bicliques) == (True, 2)
+
+
+def test_restrictions_and_objectives_hold(shares, tmp_path):
+    assert [g["left"] for g in bicliq.find(shares, in_step="60s", within=["ann", "cid"], min_left=2, **READ)] == [
+        ["ann", "cid"]
+    ]
+    assert [g["left"] for g in bicliq.find(shares, in_step="60s", max_left=1, **READ)] == [["cid"]]
+    heavy = bicliq.find(shares, in_step="60s", by="weight", left_weights={"cid": 5.5}, top=1, **READ)
+    assert [(g["left"], g["value"]) for g in heavy] == [(["ann", "bob", "cid"], 5.5)]
+    assert [g["value"] for g in bicliq.find(shares, in_step="60s", by="vertices", **READ)] == [4, 4, 3]
+    assert bicliq.find(shares, in_step="60s", by="balanced", top=1, **READ).to_arrow()["value"].to_pylist() == [2]
+
+
+def test_numbers_are_seconds_and_frames_keep_their_zone():
+    base = {"who": ["a", "b"], "what": ["x", "x"]}
+    asked = {"left": "who", "right": "what", "time": "at", "in_step": "0", "min_left": 2}
+    numbers = bicliq.find(pa.table({**base, "at": [1.7e9 + 0.1, 1.7e9 + 0.1]}), **asked)
+    assert numbers.to_arrow()["windows"].to_pylist()[0][0]["start"].isoformat() == "2023-11-14T22:13:20.100000+00:00"
+    zoned = pa.array([10**15, 10**15], pa.timestamp("us", "Asia/Tokyo"))
+    assert len(bicliq.find(pa.table({**base, "at": zoned}), **asked)) == 1
+
+
+def test_a_page_of_the_answer_is_written(shares, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    record(capsys, "find", shares, *COLUMNS, "--nulls", "drop", "--in-step", "60s", "--report", str(page))
+    assert "ann" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--left", "user", "--right", "url", "--in-step", "60s"], "which column is the time? Name it"),
+        ([*COLUMNS, "--in-step", "60s"], "line 8, column at (time): the time is missing"),
+        ([*COLUMNS, "--in-step", "-5s"], "in_step '-5s'"),
+        ([*COLUMNS, "--in-step", "a minute"], "is no length of time"),
+        ([*COLUMNS, "--in-step", "60s", "--window", "3d"], "--in-step and window contradict each other"),
+        ([*COLUMNS, "--in-step", "60s", "--by", "surprise"], "is not for --by surprise"),
+        ([*COLUMNS, "--in-step", "60s", "--diverse"], "is not for diverse"),
+        ([*COLUMNS, "--in-step", "60s", "--null", "9"], "is not for null"),
+        ([*COLUMNS, "--in-step", "60s", "--containing", "ann"], "is not for containing"),
+        ([*COLUMNS, "--in-step", "60s", "--backend", "cuda"], "leave out --backend cuda"),
+    ],
+)
+def test_what_contradicts_is_refused_in_one_line(shares, capsys, options, problem):
+    assert invoke(["find", shares, *options]) == 2
+    said = capsys.readouterr().err
+    assert problem in said
+    assert len(said.strip().splitlines()) == 1
+
+
+def test_what_has_no_times_is_refused(tmp_path, capsys):
+    (tmp_path / "rows.csv").write_text("user,a,b\nann,1,0\nbob,1,1\n")
+    (tmp_path / "baskets.txt").write_text("a b\na\n")
+    for name, kind in (("rows.csv", "matrix"), ("baskets.txt", "baskets")):
+        assert invoke(["find", str(tmp_path / name), "--format", kind, "--in-step", "1m"]) == 2
+        assert "in_step" in capsys.readouterr().err.replace("in-step", "in_step")
+
+
+def test_questions_without_groups_in_step_say_who_has_them(shares, tmp_path, capsys):
+    store = tmp_path / "store"
+    arguments = [shares, *COLUMNS, "--nulls", "drop", "--in-step", "60s"]
+    for command in (["run", "--store", str(store)], ["count"], ["clique"]):
+        name, *options = command
+        sizes = ["2", "2"] if name == "count" else []
+        assert invoke([name, arguments[0], *sizes, *arguments[1:], *options]) == 2
+        assert "is for find" in capsys.readouterr().err
+    assert not store.exists()
+    with pytest.raises(InputError, match="ask find again"):
+        bicliq.enumerate(shares, in_step="60s", **READ)
+    assert invoke(["run", shares, *COLUMNS, "--nulls", "drop", "--store", str(store)]) == 0
+    assert invoke(["update", *arguments, "--store", str(store)]) == 2
+    with pytest.raises(InputError, match="is for find"):
+        Watch(str(tmp_path / "arrive"), load_settings(store=str(store), ingest={"in_step": "60s"}))
+
+
+def test_a_time_before_dates_is_refused():
+    table = pa.table({"who": ["a"], "what": ["x"], "at": [-1e11]})
+    with pytest.raises(InputError, match="a time before the year 1"):
+        bicliq.find(table, left="who", right="what", time="at", in_step="60s")
+
+
+def test_windows_that_do_not_fit_in_memory_are_refused_before_they_are_made(shares, monkeypatch):
+    assert available_memory() > 1 << 20
+    monkeypatch.setattr(kernels, "available_memory", lambda: 100)
+    with pytest.raises(CapacityError, match=r"its windows hold 6 vertices together.* give a shorter in_step"):
+        bicliq.find(shares, in_step="60s", **READ)

@@ -1,0 +1,20 @@
+"""What is tried in full by night (``make nightly``), and by a part of it in the short run.
+
+``BICLIQ_NIGHTLY`` asks for all. The short run is to meet each kind of fault that the long one
+meets; what it leaves out are more examples, processors and signals of the same kind.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+NIGHTLY = "BICLIQ_NIGHTLY" in os.environ
+
+by_night = pytest.mark.skipif(not NIGHTLY, reason="by night: BICLIQ_NIGHTLY is not set")
+
+
+def drawn(examples: int) -> int:
+    """Number of examples that a property test draws: a third of those of the night."""
+    return examples if NIGHTLY else examples // 3

@@ -1,0 +1,104 @@
+"""Groups in step against the definition, on small tables with ties and repeated actions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import bicliq
+from bicliq import kernels
+from bicliq.pipeline.graphs import actions as actions_module
+from bicliq.pipeline.graphs.actions import MICROSECONDS, Actions
+from bicliq.pipeline.graphs.in_step import Moments, groups_among, windows_of
+from tests.reference.in_step import Action, GroupInStep, groups_in_step, window_of
+
+MANY = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+tables = st.sampled_from([2, 6, 20]).flatmap(
+    lambda late: st.lists(
+        st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(0, late)), min_size=1, max_size=24
+    )
+)
+lengths = st.sampled_from([0, 1, 2, 5, 100])
+sizes = st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 6))
+
+TWO_WINDOWS = [(0, 0, 0), (1, 0, 1), (2, 0, 0), (3, 0, 2), (0, 1, 0), (1, 1, 0)]
+"""0 and 1 lie in two windows of right vertex 0, which counts once: {0, 1} × {0, 1}, not × 3."""
+
+ONE_IN_EACH = [(0, 0, 2), (1, 0, 2), (2, 0, 0), (3, 0, 4), (2, 1, 0), (0, 1, 0), (1, 1, 0)]
+"""{0, 1} is in two windows of 0, but 2 is in one of them, and in that of 1: no group."""
+
+
+def actions_of(rows: list[Action], scale: float = 1.0) -> Actions:
+    left, right, times = (np.array(column) for column in zip(*rows, strict=True))
+    return Actions.of(left.astype(np.int32), right.astype(np.int32), times * scale)
+
+
+def found(rows: list[Action], length: int, min_left: int, min_right: int, min_edges: int) -> list[GroupInStep]:
+    """As a list, so that a repetition shows; the windows that are told are checked."""
+    micros = length * MICROSECONDS
+    actions = actions_of(rows).that_may_be(micros, min_left, min_right)
+    windows = windows_of(actions, micros, min_left, 6)
+    by_window, moments = windows.by_window(), Moments(actions, micros)
+    groups: list[GroupInStep] = []
+    least = {"min_left": min_left, "min_right": min_right, "min_edges": min_edges}
+    graph = windows.graph
+    with kernels.stream_maximal_bicliques(graph.indptr, graph.indices, graph.n_right, **least) as stream:
+        for batch in stream:
+            some = groups_among(batch, windows, by_window, min_right, min_edges)
+            for i in range(len(some)):
+                left, right = (ids[ends[i] : ends[i + 1]] for ends, ids in some.lists.values())
+                told = [window_of(left.tolist(), r, rows, length) for r in right.tolist()]
+                assert moments.of(left, right) == [tuple(t * MICROSECONDS for t in window) for window in told]
+                groups.append((frozenset(left.tolist()), frozenset(right.tolist())))
+    return groups
+
+
+@MANY
+@given(tables, lengths, sizes)
+@example(TWO_WINDOWS, 1, (2, 1, 1))
+@example(ONE_IN_EACH, 2, (1, 1, 1))
+def test_groups_in_step_are_those_of_the_definition(rows, length, least):
+    groups = found(rows, length, *least)
+    assert len(groups) == len(set(groups))
+    assert set(groups) == groups_in_step(rows, length, *least)
+
+
+@pytest.mark.parametrize("at_once", [1, 5])
+@FEW
+@given(rows=tables, length=lengths, least=sizes)
+def test_groups_are_the_same_where_little_is_held_at_a_time(at_once, rows, length, least):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(actions_module, "AT_ONCE", at_once)
+        patch.setattr(actions_module.blocks_of, "__defaults__", (at_once,))
+        assert set(found(rows, length, *least)) == groups_in_step(rows, length, *least)
+
+
+@FEW
+@given(tables, st.sampled_from([0, 1, 3, 100]), sizes)
+def test_find_gives_all_groups_with_their_windows(rows, length, least):
+    names = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
+    columns = zip(*((f"u{u}", f"r{r}", t / 10) for u, r, t in rows), strict=True)
+    table = dict(zip(("who", "what", "at"), map(list, columns), strict=True))
+    expected = groups_in_step(rows, length, *least)
+    asked = {"left": "who", "right": "what", "time": "at", "in_step": str(length / 10)}
+    groups = bicliq.find(pa.table(table), top=1000, **names, **asked)
+    assert groups.proven
+    for group in groups.to_arrow().to_pylist():
+        left, right = ([int(label[1:]) for label in group[side]] for side in ("left", "right"))
+        spans = [tuple(round(10 * at.timestamp()) for at in (w["start"], w["end"])) for w in group["windows"]]
+        assert spans == [window_of(left, r, rows, length) for r in right]
+        assert group["value"] == len(left) * len(right)
+        expected.remove((frozenset(left), frozenset(right)))
+    assert not expected
+
+
+def test_what_no_group_has_is_left_out_before_windows_are_made():
+    popular = [(u, 0, u) for u in range(4)] + [(u, 1, 100 * u) for u in range(4)]
+    ring = [(u, r, 1000 * r) for u in (4, 5) for r in (0, 1)]
+    kept = actions_of([*popular, *ring]).that_may_be(10 * MICROSECONDS, 2, 2)
+    assert sorted(set(kept.left.tolist())) == [4, 5]
