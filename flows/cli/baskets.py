@@ -65,8 +65,9 @@ def itemsets(
     asked = SetsAsked(kind, max_len)
     _check_out(out, overwrite, bom)
     found = Itemsets(find_frequent(file, min_support, settings), asked)  # type: ignore[arg-type]
-    record = {**_written(found, out, overwrite, bom), **asdict(asked), "found": len(found)}
-    console.answer({**record, "itemsets": found.top(top).to_pylist()}, json, _sets_shown)
+    best = found.top(top).to_pylist()
+    record = {**_written(found, out, overwrite, bom), **asdict(asked), "found": len(found), "itemsets": best}
+    console.answer(record, json, _sets_shown)
 
 
 @room.command(
@@ -117,8 +118,9 @@ def rules(
     asked = RulesAsked(metric, min_threshold, kind, max_len, tuple(antecedents or ()), tuple(consequents or ()))
     _check_out(out, overwrite, bom)
     found = Rules(find_frequent(file, min_support, settings), asked, which)  # type: ignore[arg-type]
+    best = finite(found.top(top).to_pylist())
     record = {**_written(found, out, overwrite, bom), **asdict(asked), "which": which, "found": len(found)}
-    console.answer({**record, "rules": finite(found.top(top).to_pylist())}, json, _rules_shown, wide_table=True)
+    console.answer({**record, "rules": best}, json, _rules_shown, wide_table=True)
 
 
 def _check_out(out: str | None, overwrite: bool, bom: bool) -> None:

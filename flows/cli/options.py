@@ -11,7 +11,6 @@ import inspect
 import os
 import re
 import shlex
-import tomllib
 from collections.abc import Callable, Iterable
 from functools import reduce
 from pathlib import Path
@@ -225,12 +224,12 @@ FAR_REACHING = ("store", "notify.webhook", "cluster.scheduler")
 def _name_found_file(given: dict[str, Any]) -> None:
     """Name the settings file that was found where it sets what reaches beyond this command."""
     from bicliq.pipeline.events import say
-    from bicliq.pipeline.settings import SETTINGS_FILE
+    from bicliq.pipeline.settings_file import SETTINGS_FILE, read_settings_file
     from bicliq.pipeline.variables import variable_of
 
     if not Path(SETTINGS_FILE).is_file():
         return
-    found = tomllib.loads(Path(SETTINGS_FILE).read_text(encoding="utf-8"))
+    found = read_settings_file(Path(SETTINGS_FILE))
 
     def at(tree: Any, path: str) -> Any:
         return reduce(lambda inner, name: inner.get(name) if isinstance(inner, dict) else None, path.split("."), tree)

@@ -39,7 +39,7 @@ from bicliq.pipeline.formats.parquet import (
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
-from bicliq.pipeline.words import shown
+from bicliq.pipeline.words import brief, shown
 
 KINDS = (
     "a path, a glob, a pandas, Polars, Dask or cuDF frame, an Arrow table or stream, a DuckDB relation, a SciPy sparse"
@@ -357,7 +357,10 @@ def _frame_of(source: Any, settings: IngestSettings) -> Frame:
     if name in SERIES:
         return _series_frame(name, source, settings)
     if hasattr(source, "__arrow_c_stream__"):
-        return arrow_frame(name, pa.table(source))
+        try:
+            return arrow_frame(name, pa.table(source))
+        except pa.ArrowInvalid as error:
+            raise InputError(f"{name}: cannot be taken as Arrow: {brief(error)}; cast the column to text") from None
     if hasattr(source, "__arrow_c_array__"):
         return arrow_frame(name, pa.table(pa.record_batch(source)))
     if hasattr(source, "tocoo") or (isinstance(source, np.ndarray) and settings.format == "matrix"):
@@ -421,6 +424,13 @@ def _plain_text(kind: pa.DataType) -> pa.DataType:
 
 def _pandas_frame(name: str, frame: Any) -> Frame:
     """A pandas frame, of which only the columns that are meant are converted."""
+    if frame.index.nlevels > 1:
+        raise InputError(f"{name}: its index has several levels; make columns of them, as with frame.reset_index()")
+    if frame.columns.nlevels > 1:
+        raise InputError(
+            f"{name}: names of its columns have several levels, and a label is one; join them, as with frame.columns ="
+            " ['_'.join(map(str, names)) for names in frame.columns]"
+        )
     columns = tuple(str(column) for column in frame.columns)
     numbered = type(frame.index).__name__ == "RangeIndex"
     return Frame(

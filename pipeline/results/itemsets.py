@@ -165,11 +165,13 @@ class Listed(AsTable):
 
     def _best(self, k: int, by: str) -> pa.Table:
         """The k largest by a column; of equal ones those that come first."""
-        best = self.schema.empty_table()
+        best, n = self.schema.empty_table(), 0
         for batch in self.batches():
+            n += batch.num_rows
             best = pa.concat_tables([best, batch]).combine_chunks()
             worth = np.nan_to_num(values_of(best[by]).astype(np.float64), nan=-np.inf)
             best = best.take(pa.array(np.argsort(-worth, kind="stable")[:k]))
+        self.__dict__["_count"] = n  # they need not be made again for it
         return best
 
     def _lists(self, offsets: npt.NDArray[np.int32], items: npt.NDArray[np.int32]) -> pa.Array:
