@@ -12,8 +12,7 @@ from benchmarks.graphs import read_graph_file
 from benchmarks.timing import median, repeated
 from bicliq import kernels
 from bicliq.kernels.cuda.device import current_device
-from bicliq.kernels.cuda.search_program import compiled_search
-from bicliq.kernels.cuda.tuning import Tuning, tuned
+from bicliq.kernels.cuda.search_program import Tuning, compiled_search, tuned
 
 LAYOUTS = {
     "as shipped": Tuning(),

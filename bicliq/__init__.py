@@ -9,8 +9,8 @@ A table is a path, a glob, a URL, a pandas, Polars, Dask or cuDF frame, an Arrow
 DuckDB relation, a SciPy sparse matrix, a networkx graph, a list of baskets, or a dict of them.
 Answers have the original ids.
 
-`enumerate`, `find`, `estimate`, `count` and `clique` ask; `open` and `update` are about what a
-store keeps.
+`enumerate`, `find`, `estimate`, `count`, `clique`, `itemsets` and `rules` ask; `open` and `update`
+are about what a store keeps.
 
 Examples
 --------
@@ -31,6 +31,12 @@ Examples
 >>> found: bicliq.Clique = bicliq.clique(shop, project="left", min_shared=2)
 >>> found.members
 ['ann', 'bob']
+>>> sets: bicliq.Itemsets = bicliq.itemsets(shop, min_support=0.5)
+>>> sets.to_arrow()["itemsets"].to_pylist()
+[['tea'], ['jam', 'tea']]
+>>> implied: bicliq.Rules = bicliq.rules(shop, min_support=0.5)
+>>> implied.to_arrow().select(["antecedents", "consequents"]).to_pylist()
+[{'antecedents': ['jam'], 'consequents': ['tea']}]
 
 What is wrong is one sentence; every error is a `BicliqError`:
 
@@ -51,6 +57,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bicliq.asking import Clique, clique, count, enumerate
+    from bicliq.baskets import itemsets, rules
     from bicliq.choosing import estimate, find
     from bicliq.keeping import open, update
     from bicliq.pipeline.errors import (
@@ -64,6 +71,7 @@ if TYPE_CHECKING:
     from bicliq.pipeline.formats.tables import from_matrix
     from bicliq.pipeline.results.answers import Estimate, Groups
     from bicliq.pipeline.results.bicliques import Bicliques
+    from bicliq.pipeline.results.itemsets import Itemsets, Rules
     from bicliq.pipeline.versions.update_record import UpdateRecord
 
 __all__ = [
@@ -75,7 +83,9 @@ __all__ = [
     "Estimate",
     "Groups",
     "InputError",
+    "Itemsets",
     "LimitReached",
+    "Rules",
     "StorageError",
     "UpdateRecord",
     "clique",
@@ -84,12 +94,15 @@ __all__ = [
     "estimate",
     "find",
     "from_matrix",
+    "itemsets",
     "open",
+    "rules",
     "update",
 ]
 
 _HOMES = {
     "asking": ("Clique", "clique", "count", "enumerate"),
+    "baskets": ("itemsets", "rules"),
     "choosing": ("estimate", "find"),
     "keeping": ("open", "update"),
     "pipeline.errors": (
@@ -103,6 +116,7 @@ _HOMES = {
     "pipeline.formats.tables": ("from_matrix",),
     "pipeline.results.answers": ("Estimate", "Groups"),
     "pipeline.results.bicliques": ("Bicliques",),
+    "pipeline.results.itemsets": ("Itemsets", "Rules"),
     "pipeline.versions.update_record": ("UpdateRecord",),
 }
 """Modules, and what each gives when it is first asked for: importing takes next to nothing."""

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Unpack
 
 from bicliq.asking import Place, Reading, read_as
+from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.questions.estimate import estimate_table
 from bicliq.pipeline.questions.find import FindAsked, find_in_table
 from bicliq.pipeline.results.answers import Estimate, Groups
 from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.words import shown
 
 
 def find(
@@ -96,8 +98,8 @@ def find(
         by=by,
         max_left=max_left,
         max_right=max_right,
-        containing=tuple(map(str, containing)),
-        within=None if within is None else tuple(map(str, within)),
+        containing=_labels("containing", containing),
+        within=None if within is None else _labels("within", within),
         max_left_degree=max_left_degree,
         max_right_degree=max_right_degree,
         min_surprise=min_surprise,
@@ -110,6 +112,12 @@ def find(
     )
     search = {"min_left": min_left, "min_right": min_right, "min_edges": min_edges, "threads": threads}
     return Groups(find_in_table(edges, asked, load_settings(ingest=read_as(reading), search=search)))
+
+
+def _labels(name: str, given: Iterable[Any]) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise InputError(f"{name} = {shown(given)} is one label, and a list is asked for: [{shown(given)}]")
+    return tuple(map(str, given))
 
 
 def _weights(of: Mapping[Any, float] | Place | None) -> Mapping[Any, float] | str | None:

@@ -115,6 +115,8 @@ def taken_in_words(record: dict[str, Any]) -> str:
     if record["how"] == "nothing new":
         over = f" ({many(len(record['passed_over']), 'other file')})" if record["passed_over"] else ""
         return f"nothing new in {record['place']}{over}{waiting}"
+    if record["passed_over"]:
+        waiting += f"; {many(len(record['passed_over']), 'other file')} passed over"
     files = some([uri.rsplit("/", 1)[-1] for uri in record["files"]], 3)
     if record["how"] == "run":
         found = f"{many(record['bicliques'], 'maximal biclique')}, digest {record['digest']}"

@@ -6,9 +6,7 @@ know neither tables nor files nor clusters.
 """
 
 from bicliq.kernels.arguments import number_of_threads
-from bicliq.kernels.backend import Backend, why_not
-from bicliq.kernels.changed_rows import ChangedRows, RowChanges, RowPacking
-from bicliq.kernels.changes import BicliqueLists, Changes, ChangeSearch, unite_changes
+from bicliq.kernels.changes import Changes, ChangeSearch, unite_changes
 from bicliq.kernels.clique import CliqueResult, maximum_clique, project_one_mode
 from bicliq.kernels.contracts import (
     BicliqueBatch,
@@ -32,16 +30,25 @@ from bicliq.kernels.enumeration import (
 from bicliq.kernels.errors import BackendError, BicliqError, CapacityError, TooManyError
 from bicliq.kernels.estimate import BicliqueEstimate, estimate_bicliques, gpu_seconds
 from bicliq.kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
-from bicliq.kernels.grouping import cut_roots, group_roots
-from bicliq.kernels.laying_out import LaidOutLists, LaidOutRows
-from bicliq.kernels.machine import available_memory, available_threads
-from bicliq.kernels.output import RowGroup, RowGroupLayout, check_bicliques, encode_bicliques, has_codec, read_columns
-from bicliq.kernels.restoring import SideRestorer
+from bicliq.kernels.itemsets import ClosedSets, closed_itemsets
+from bicliq.kernels.laying_out import BicliqueLists, ChangedRows, LaidOutLists, LaidOutRows, RowChanges, RowPacking
+from bicliq.kernels.machine import Backend, available_memory, available_threads, why_not
+from bicliq.kernels.output import (
+    RowGroup,
+    RowGroupLayout,
+    SideRestorer,
+    check_bicliques,
+    encode_bicliques,
+    has_codec,
+    read_columns,
+)
 from bicliq.kernels.rows import (
     change_rows,
     connect_rows,
     count_paths,
+    cut_roots,
     find_edges,
+    group_roots,
     peel_rows,
     rewire_rows,
     row_starts,
@@ -65,6 +72,7 @@ __all__ = [
     "ChangedRows",
     "Changes",
     "CliqueResult",
+    "ClosedSets",
     "CountResult",
     "CountTable",
     "DescribedRowGroup",
@@ -93,6 +101,7 @@ __all__ = [
     "check_table",
     "choose_count",
     "choose_side",
+    "closed_itemsets",
     "connect_rows",
     "count_all_bicliques",
     "count_bicliques",

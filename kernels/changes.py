@@ -12,24 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from bicliq.kernels.allowance import Allowance
 from bicliq.kernels.arguments import (
     as_int32,
     checked_csr,
     checked_hashes,
-    checked_starts,
     number_of_threads,
     one_of,
     whole_number,
 )
-from bicliq.kernels.backend import Backend
-from bicliq.kernels.changed_rows import ChangedRows, RowChanges, RowPacking
 from bicliq.kernels.contracts import BicliqueBatch, EnumerationRequest, Int32Array, Int64Array, Side
 from bicliq.kernels.cpu import BicliqueStream, CpuSearch, load_extension
 from bicliq.kernels.cuda.changes import TABLES, Columns, CudaJudge, empty_on_host
 from bicliq.kernels.enumeration import LARGEST_SIZE, UNREACHED, checked_request, stream_maximal_bicliques
-from bicliq.kernels.errors import memory_is_capacity
+from bicliq.kernels.errors import TooManyError, memory_is_capacity
 from bicliq.kernels.estimate import estimate_bicliques
+from bicliq.kernels.laying_out import BicliqueLists, ChangedRows, RowChanges, RowPacking, list_arrays
+from bicliq.kernels.machine import Backend
 from bicliq.kernels.rows import find_edges, row_starts
 from bicliq.kernels.side import choose_side
 from bicliq.kernels.subgraphs import Subgraphs, side_by_side
@@ -54,25 +52,39 @@ WORK_ROUGH, WORK_ESTIMATED = 20_000, 100_000
 """What an estimate may take, in nodes of the search: 3 to 50 ms."""
 
 
-@dataclass(frozen=True, eq=False)
-class BicliqueLists:
-    """Bicliques as two list columns, in dense ids, ascending in each list.
+class Allowance:
+    """Counts what a search meets.
 
     Parameters
     ----------
-    left_offsets, right_offsets
-        int64, shape (n + 1,).
-    left, right
-        int32.
+    most
+        Bicliques that it may meet; None: any number.
     """
 
-    left_offsets: Int64Array
-    left: Int32Array
-    right_offsets: Int64Array
-    right: Int32Array
+    def __init__(self, most: int | None) -> None:
+        self._most, self._met = most, 0
 
-    def __len__(self) -> int:
-        return len(self.left_offsets) - 1
+    @property
+    def left(self) -> int | None:
+        """How many more it may meet: 1 at least, since no search is limited to nothing."""
+        return None if self._most is None else max(self._most - self._met, 1)
+
+    def take(self, met: int) -> None:
+        """Count some more.
+
+        Raises
+        ------
+        TooManyError
+            Where that is one too many.
+        """
+        self._met += met
+        if self._most is not None and self._met > self._most:
+            raise TooManyError(f"more than {self._most:,} bicliques are found around what changed")
+
+    def counted(self, batch: BicliqueBatch) -> BicliqueBatch:
+        """Count those of a batch, and pass it on."""
+        self.take(len(batch))
+        return batch
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,7 +356,7 @@ class ChangeSearch:
         -----
         What `find` finds, in less time: a biclique is settled where it is found, as a word of its
         rows and one of its columns (`src/changes/change_sink.hpp`), and no list of it is made
-        but of its smaller side (`smaller_rows.hpp`).
+        but of its smaller side (`packed_rows.hpp`).
 
         Examples
         --------
@@ -441,16 +453,6 @@ def unite_changes(parts: Iterable[Changes]) -> Changes:
         ran_on = part.backend or ran_on
     with _pool(1, found) as pool:
         return _listed(found, [], pool, 1, ran_on)
-
-
-def list_arrays(lists: BicliqueLists) -> tuple[Int64Array, Int32Array, Int64Array, Int32Array]:
-    """The columns of lists, checked: compiled code follows the offsets."""
-    left, right = as_int32(lists.left, "left"), as_int32(lists.right, "right")
-    left_offsets = checked_starts(lists.left_offsets, len(left), "left_offsets", "left")
-    right_offsets = checked_starts(lists.right_offsets, len(right), "right_offsets", "right")
-    if len(left_offsets) != len(right_offsets):
-        raise ValueError(f"there are {len(left_offsets) - 1} left sides and {len(right_offsets) - 1} right sides")
-    return left_offsets, left, right_offsets, right
 
 
 @contextmanager

@@ -8,11 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from bicliq.kernels.arguments import checked_csr, number_of_threads, one_of, whole_number
-from bicliq.kernels.backend import Backend, why_not
 from bicliq.kernels.contracts import Int32Array, Int64Array, Packed
 from bicliq.kernels.cpu import load_extension, wait_for
 from bicliq.kernels.errors import BackendError, memory_is_capacity
-from bicliq.kernels.machine import check_room
+from bicliq.kernels.machine import Backend, check_room, require_backend
 
 BOUNDS = ("refute", "recolour", "colour")
 LARGEST_BOUND = 2**31 - 1
@@ -131,9 +130,7 @@ def maximum_clique(
     ([0, 1, 2], True)
     """
     starts, neighbours = check_undirected(indptr, indices)
-    reason = why_not(backend)
-    if reason is not None:
-        raise BackendError(f"backend {backend!r} cannot run here: {reason}")
+    require_backend(backend)
     one_of("bounds", bounds, BOUNDS)
     larger_than = whole_number("lower_bound", lower_bound, least=0, most=LARGEST_BOUND)
     if time_limit is not None and (isinstance(time_limit, bool) or not time_limit > 0):

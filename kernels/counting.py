@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 
 from bicliq.kernels.arguments import checked_csr, checked_roots, number_of_threads, one_of, whole_number
-from bicliq.kernels.backend import Backend, why_not
 from bicliq.kernels.contracts import (
     CountRequest,
     CountResult,
@@ -28,6 +27,7 @@ from bicliq.kernels.cuda.butterflies import CudaButterflies
 from bicliq.kernels.cuda.counting import MOST_WAVES, CudaCount, SearchGivenUp
 from bicliq.kernels.cuda.table import CudaTrees, TreeCells, most_optional
 from bicliq.kernels.errors import BackendError, CapacityError, memory_is_capacity
+from bicliq.kernels.machine import Backend, require_backend
 
 METHODS, ROOT_SIDES = ("auto", "levels", "pivot"), ("auto", "left", "right")
 LARGEST_SIDE = 2**31 - 1
@@ -115,10 +115,7 @@ def count_bicliques(
     """
     request = checked_request(indptr, indices, n_right, p, q, side, roots, threads)
     search = choose_method(method, request.p, request.q, side=side, roots=roots is not None, per_vertex=per_vertex)
-    if backend != Backend.CPU:
-        reason = why_not(backend)
-        if reason is not None:
-            raise BackendError(f"backend {backend!r} cannot do this here: {reason}")
+    require_backend(backend)
     if search == "butterfly":
         return count_butterflies(request, per_vertex, progress, on_card=backend != Backend.CPU)
     if backend != Backend.CPU:
@@ -180,12 +177,10 @@ def count_all_bicliques(
     """
     check_table(max_p, max_q)
     request = checked_request(indptr, indices, n_right, max_p, max_q, side, roots, threads)
+    require_backend(backend)
     if backend == Backend.CPU:
         return count_table(request, progress)
-    reason = why_not(backend)
-    if reason is not None:
-        raise BackendError(f"backend {backend!r} cannot do this here: {reason}")
-    return count_table_on_gpu(request, progress)
+    return count_table_by_trees(request, CudaTrees, "cuda", progress)
 
 
 @memory_is_capacity
@@ -333,20 +328,12 @@ def count_table(request: CountRequest, progress: ProgressCallback | None) -> Cou
     )
 
 
-def count_table_on_gpu(request: CountRequest, progress: ProgressCallback | None) -> CountTable:
-    """Count all (p,q) by pivots, the narrow ends of the search on the GPU.
-
-    `src/counting/trees.cu` counts them while the CPU goes on with the rest.
-    """
-    return count_table_by_trees(request, CudaTrees, "cuda", progress)
-
-
 def count_table_by_trees(
     request: CountRequest, device: Callable[[TreeCells, int], Any], backend: str, progress: ProgressCallback | None
 ) -> CountTable:
-    """Count all (p,q), with a device for the trees of the search.
+    """Count all (p,q) by pivots, with a device for the trees of the search, its narrow ends.
 
-    The device is a `CudaTrees`, or what stands for it in a test.
+    The device, a `CudaTrees` (`src/counting/trees.cu`), counts while the CPU goes on with the rest.
     """
     extension = load_extension()
     optional = most_optional(max(request.p, request.q))

@@ -143,27 +143,9 @@ class CpuSearch:
         self._mode = mode
         self._made = made
         self._isa = str(extension.isa)
-        self._task = extension.Enumeration(
-            request.indptr,
-            request.indices,
-            request.n_right,
-            request.side == "left",
-            request.roots,
-            request.order,
-            request.left_ids,
-            request.right_ids,
-            request.left_hashes,
-            request.right_hashes,
-            extension.Mode[mode],
-            request.min_left,
-            request.min_right,
-            request.min_edges,
-            NO_LIMIT if request.max_bicliques is None else request.max_bicliques,
-            request.threads,
-            request.batch_bicliques,
-            request.batch_ids,
-            taker,
-        )
+        asked = {**vars(request), "max_bicliques": NO_LIMIT if request.max_bicliques is None else request.max_bicliques}
+        is_left = asked.pop("side") == "left"
+        self._task = extension.Enumeration(columns_are_left=is_left, mode=extension.Mode[mode], taker=taker, **asked)
 
     def wait(self, progress: ProgressCallback | None) -> None:
         """Block until the search has ended, reporting progress; an interrupt stops the search."""

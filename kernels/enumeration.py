@@ -16,7 +16,6 @@ from bicliq.kernels.arguments import (
     one_of,
     whole_number,
 )
-from bicliq.kernels.backend import Backend, why_not
 from bicliq.kernels.contracts import (
     EnumerationRequest,
     EnumerationResult,
@@ -31,6 +30,7 @@ from bicliq.kernels.cpu import BicliqueStream, CpuSearch, Stream
 from bicliq.kernels.cuda.enumeration import CudaSearch
 from bicliq.kernels.cuda.stream import CudaSmallerSearch, CudaStreamSearch
 from bicliq.kernels.errors import BackendError, memory_is_capacity
+from bicliq.kernels.machine import Backend, require_backend
 from bicliq.kernels.output import RowGroup, RowGroupLayout
 from bicliq.kernels.side import choose_side, choose_side_for_warps
 
@@ -294,9 +294,7 @@ def checked_request(
     batch_ids: int = 1 << 20,
 ) -> EnumerationRequest:
     """Check everything that the compiled code takes for granted."""
-    reason = why_not(backend)
-    if reason is not None:
-        raise BackendError(f"backend {backend!r} cannot run here: {reason}")
+    require_backend(backend)
     starts, columns, n_columns = checked_csr(indptr, indices, n_right)
     n_left = len(starts) - 1
     one_of("side", side, ("auto", "left", "right"))

@@ -10,12 +10,12 @@ from typing import Any, Unpack
 import numpy as np
 
 from bicliq.kernels.arguments import whole_number
-from bicliq.kernels.backend import Backend, why_not
 from bicliq.kernels.contracts import EnumerationRequest, Side
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda.device import multiprocessors
 from bicliq.kernels.enumeration import LARGEST_SIZE, AskedOfAll, checked_request
 from bicliq.kernels.errors import memory_is_capacity
+from bicliq.kernels.machine import Backend, why_not
 
 WORK = 1 << 23
 """Work that an estimate may take, in nodes of the search: about a second of a core."""

@@ -11,12 +11,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from bicliq.kernels.arguments import checked_csr, number_of_threads, one_of, whole_number
-from bicliq.kernels.backend import Backend, why_not
 from bicliq.kernels.contracts import EnumerationRequest, Int32Array, Int64Array, Packed, Side
 from bicliq.kernels.cpu import load_extension, wait_for
 from bicliq.kernels.cuda.finding import MOST_WANTED, CudaFindSearch, Wanted
 from bicliq.kernels.enumeration import LARGEST_SIZE, UNREACHED, chosen_side
 from bicliq.kernels.errors import BackendError, memory_is_capacity
+from bicliq.kernels.machine import Backend, why_not
 from bicliq.kernels.surprise import SURPRISE_UNIT, SurpriseTerms
 
 NONE, NO_HASHES = np.zeros(0, np.int64), np.zeros(0, np.uint64)

@@ -1,23 +1,72 @@
-"""What this process may take of the machine.
+"""What this process may take of the machine: a GPU or not, and why; cores, threads and memory.
 
-Cores, threads and memory, by affinity, control group and limits.
+By affinity, control group and limits.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import os
 import resource
 from collections.abc import Iterator
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
-from bicliq.kernels.errors import CapacityError
+from bicliq.kernels.errors import BackendError, CapacityError
 
 THREADS_A_CORE, FEWEST_MOST_THREADS = 4, 64
 UNLIMITED = 2**62
 SMALL_BYTES = 1 << 28  # of an array that nobody asks the system about
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
+
+OLDEST_CAPABILITY = 75  # Turing: the first with the warp instructions that the kernels use
+
+
+class Backend(StrEnum):
+    """Where a kernel runs."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+def why_not(backend: Backend | str) -> str | None:
+    """Say why a backend cannot run here, or None when it can.
+
+    Examples
+    --------
+    >>> why_not("cpu") is None
+    True
+    """
+    if Backend(backend) is Backend.CPU:
+        return None
+    return _why_not_cuda()
+
+
+def require_backend(backend: Backend | str) -> None:
+    """Raise `BackendError` where a backend cannot run here."""
+    reason = why_not(backend)
+    if reason is not None:
+        raise BackendError(f"backend {str(backend)!r} cannot run here: {reason}")
+
+
+@cache
+def _why_not_cuda() -> str | None:
+    if importlib.util.find_spec("cupy") is None:
+        return "CuPy is not installed; install bicliq[gpu], or use the CPU backend"
+    import cupy
+
+    try:
+        n_devices = int(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return f"CUDA finds no usable driver ({error}); use the CPU backend"
+    if n_devices == 0:
+        return "this machine has no NVIDIA GPU; use the CPU backend"
+    capability = str(cupy.cuda.Device().compute_capability)
+    if int(capability) < OLDEST_CAPABILITY:
+        return f"the GPU has compute capability {capability}, the kernels need {OLDEST_CAPABILITY}; use the CPU backend"
+    return None
 
 
 def available_threads() -> int:

@@ -12,7 +12,7 @@ OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 of text around."""
 
 SIGNATURE = re.compile(
-    r"(?P<name>[?&][\w.-]*(?:signature|sig|token|key|keyid|secret|password|credential|passwd|pwd|auth)=)[^&\s'\"#;]+",
+    r"(?P<name>[?&][\w.-]*(?:signature|sig|token|key|keyid|secret|password|credential|passwd|pwd|auth)=)[^&\s'\"#;]+(?<![,.:)])",
     re.IGNORECASE,
 )
 HIDDEN = "***"
@@ -27,6 +27,8 @@ def without_secrets(text: str) -> str:
     'https://***@host/edges.csv: no such file'
     >>> without_secrets("https://host/edges.csv?part=3&X-Amz-Signature=f00&sig=1")
     'https://host/edges.csv?part=3&X-Amz-Signature=***&sig=***'
+    >>> without_secrets("https://host/e.csv?token=f00, line 3")
+    'https://host/e.csv?token=***, line 3'
     >>> without_secrets("ann@example.com in edges.csv, line 3")
     'ann@example.com in edges.csv, line 3'
     """

@@ -19,11 +19,11 @@ from bicliq.pipeline.stages.planned import place_partitions
 from bicliq.pipeline.stages.profile import profile, two_hop
 from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.search_run import search_run
-from bicliq.pipeline.stages.verify import examine, places_of
+from bicliq.pipeline.stages.verify import examine
 from bicliq.pipeline.store.commits import partition_name
 from bicliq.pipeline.store.counts import keys_of
 from bicliq.pipeline.store.folder import is_at_work
-from bicliq.pipeline.store.inventory import FOLDERS, LOCK, Inventory, forgotten, take_inventory
+from bicliq.pipeline.store.inventory import FOLDERS, LOCK, Inventory, forgotten, places_of, take_inventory
 from bicliq.pipeline.store.layout import STORE_FILE, RunFolder, Store
 from bicliq.pipeline.store.log import (
     PLACE,
@@ -34,6 +34,7 @@ from bicliq.pipeline.store.log import (
     take_number,
     tell_source,
 )
+from bicliq.pipeline.store.needs import needs
 from bicliq.pipeline.store.record import owner_of
 from bicliq.pipeline.store.records import (
     FORMAT,
@@ -88,17 +89,19 @@ def repair(store: Store, settings: Settings, run: str | None = None, roots: int 
         store.root.write(STORE_FILE, StoreRecord(format=FORMAT))
         said.append(f"{STORE_FILE}: written again")
     said += _cleaned(store, found)
-    places = sorted({"/".join(path.split("/")[:2]) for path in {**found.records, **found.files, **found.problems}})
-    for place in places:
+    for place in found.places:
         if place.startswith("graphs/") and not is_at_work(store.graph(place.split("/")[1])):
             said += _mended_graph(store, place.split("/")[1], found)
     for run_found in examine(store, found, 0, seed, roots):
-        bad = not run_found.ok or any(path.startswith(f"runs/{run_found.run}/") for path in found.problems)
+        place = f"runs/{run_found.run}"
+        record = found.record(RunRecord, place)
+        lacks = {*(needs(place, record) if record else ())} & {*found.problems}
+        bad = lacks or not run_found.ok or any(path.startswith(f"{place}/") for path in found.problems)
         if bad and is_at_work(store.run(run_found.run)):
             said.append(f"runs/{run_found.run}: left alone, a process is at work there; repair again when it has ended")
         elif bad and run in (None, run_found.run):
             said += _mended_run(store.run(run_found.run), found, settings, run_found.wrong)
-    for place in places:
+    for place in found.places:
         if place.startswith("cliques/"):
             said += _mended_clique(store, place, found)
     lost = (path for path in sorted(found.problems) if path.startswith("sources/"))
@@ -108,7 +111,7 @@ def repair(store: Store, settings: Settings, run: str | None = None, roots: int 
 
 def _mended_log(store: Store, found: Inventory) -> list[str]:
     """Fill the gaps in the numbered log, write what is damaged again, and the number at its end."""
-    bad = [path for path in found.problems if path.startswith(f"{PLACE}/")]
+    bad = [path for path in found.problems if path.startswith(f"{PLACE}/") and found.is_damaged(path)]
     store.root.remove(*bad)
     for created, run, asks in sorted(moments(found.records)) if bad else []:
         tell_source(store.run(run), created, asks)
@@ -210,9 +213,9 @@ def _prepared(folder: RunFolder, bad: set[str], settings: Settings) -> tuple[Pla
         if subgraph:
             folder.remove(Subgraph.name(int(subgraph[1])), partition_name(int(subgraph[1])))
         elif any(kind.pattern.fullmatch(name) for kind in MADE_AGAIN):
-            folder.remove(name)
-            if name == Checks.at:
+            if name == Checks.at and folder.has(name):
                 said.append(f"{folder.place}/{name}: removed; the next run checks its input again")
+            folder.remove(name)
         elif not Commit.pattern.fullmatch(name) and owner_of(name) not in OF_RUNS:
             foreign.add(name)
     said += _left_to_you(folder.place, foreign)

@@ -30,14 +30,12 @@ from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
-    TomlConfigSettingsSource,
 )
 
 from bicliq.pipeline.bounds import MOST_THREADS
+from bicliq.pipeline.settings_file import SETTINGS_FILE, SettingsFile
 from bicliq.pipeline.times import LONGEST, parse_duration, parse_jump, parse_time, written_duration
 from bicliq.pipeline.variables import OTHER_VARIABLES, PREFIX, did_you_mean, variable_of
-
-SETTINGS_FILE = "bicliq.toml"
 
 Format = Literal[
     "auto", "csv", "tsv", "parquet", "konect", "snap", "mtx", "adjacency", "matrix", "baskets", "cxt", "gmt", "jsonl",
@@ -152,6 +150,8 @@ class IngestSettings(_Frozen):
     @classmethod
     def _one_character(cls, value: Any) -> Any:
         mark = {"\\t": "\t", "tab": "\t"}.get(value, value)
+        if isinstance(mark, str) and (code := re.fullmatch(r"\\x([0-7][0-9A-Fa-f])", mark)):
+            mark = chr(int(code[1], 16))  # Hive writes \x01
         if isinstance(mark, str) and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n\0'):
             raise ValueError(
                 "a delimiter is one ASCII character (, ; | …) or 'tab', and neither a quote nor a line break"
@@ -512,7 +512,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Arguments first, then the environment, then the settings file."""
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+        return init_settings, env_settings, SettingsFile(settings_cls)
 
 
 def check_limit(search: SearchSettings) -> None:
@@ -577,7 +577,8 @@ def _sentence(problem: Any, arguments: dict[str, Any]) -> str:
     place, value = problem["loc"], problem["input"]
     if problem["type"] == "extra_forbidden":
         siblings = {".".join(path[: len(place)]) for path, _ in fields_of() if path[: len(place) - 1] == place[:-1]}
-        guess = did_you_mean(".".join(map(str, place)), siblings)
+        namesakes = {".".join(path) for path, _ in fields_of() if path[-1] == place[-1]}
+        guess = did_you_mean(".".join(map(str, place)), siblings | namesakes)
         return f"{_source(place, arguments)}: there is no such setting{guess}"
     reason = problem["msg"].removeprefix("Value error, ")
     if isinstance(value, dict | BaseModel):  # what is wrong is how several settings go together

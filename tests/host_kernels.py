@@ -19,7 +19,7 @@ from bicliq.kernels._cpu_warps import run_butterfly_threads, run_pivot_groups
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda import butterflies, counting, pivots, search_program, table
 from bicliq.kernels.cuda.batches import Failure
-from bicliq.kernels.cuda.layout import Struct
+from bicliq.kernels.cuda.program import Struct
 from bicliq.kernels.cuda.search_program import SUBTREE, Slot, Stop
 from bicliq.kernels.digest import LEFT_SEED, _mix
 from tests.reference.brute_force import maximal_bicliques

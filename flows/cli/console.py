@@ -454,7 +454,7 @@ def biclique_table(record: Record, state: str, first: int = 1) -> Table:
     for rank, row in enumerate(rows, first):
         sizes = (f"{row[name]:,}" for name in ("n_left", "n_right", "n_edges"))
         values = *(f"{row[name]:,.2f}" for name in surprise), *(f"{row[name]:.3g}" for name in share)
-        table.add_row(str(rank), *sizes, *values, _members(row["left"]), _members(row["right"]))
+        table.add_row(str(rank), *sizes, *values, members(row["left"]), members(row["right"]))
     return table
 
 
@@ -492,8 +492,8 @@ def groups_table(record: Record) -> Group:
         expected = [f"{group['expected']:.2g}"] if chance else []
         share = [f"{group['share']:.2%}"] if covers else []
         share += [f"{group['p']:.3g}"] if null else []
-        right = _in_step(group) if "windows" in group else _members(group["right"])
-        table.add_row(str(rank), *sizes, value, *expected, *share, _members(group["left"]), right)
+        right = _in_step(group) if "windows" in group else members(group["right"])
+        table.add_row(str(rank), *sizes, value, *expected, *share, members(group["left"]), right)
     said.append(
         table
         if groups
@@ -531,7 +531,7 @@ def changes_tables(record: Record) -> Group:
             other = row["other"]
             size = "" if other is None else f"{other['n_left']:,} × {other['n_right']:,}"
             sizes = f"{row['n_left']:,}", f"{row['n_right']:,}"
-            table.add_row(str(rank), *sizes, row["how"], size, _members(row["left"]), _members(row["right"]))
+            table.add_row(str(rank), *sizes, row["how"], size, members(row["left"]), members(row["right"]))
         said.append(table if rows else title.split(";")[0])
     if "out" in record:
         said.append(f"{record['out']}: {many(record['rows'], 'group')}")
@@ -557,9 +557,10 @@ def exported(record: Record) -> str:
     return f"{said}{guarded if record['guarded'] else ''}{more}"
 
 
-def _members(members: list[Any]) -> str:
-    shown = BETWEEN.join(map(label, members[:MEMBERS_SHOWN]))
-    more = len(members) - MEMBERS_SHOWN
+def members(labels: list[Any]) -> str:
+    """Return the first of some labels, and how many more there are."""
+    shown = BETWEEN.join(map(label, labels[:MEMBERS_SHOWN]))
+    more = len(labels) - MEMBERS_SHOWN
     return f"{shown}{BETWEEN}… {more:,} more" if more > 0 else shown
 
 

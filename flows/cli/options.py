@@ -11,7 +11,6 @@ import inspect
 import os
 import re
 import shlex
-import tomllib
 from collections.abc import Callable, Iterable
 from functools import reduce
 from pathlib import Path
@@ -80,6 +79,8 @@ TAKES: dict[str, tuple[str, ...]] = {
         "data_backend",
         "store",
     ),
+    "itemsets": ("ingest", "search.threads", "data_backend"),
+    "rules": ("ingest", "search.threads", "data_backend"),
     "clique": ("ingest", *HOW, "data_backend", "store"),
     "ingest": ("ingest", "search.memory_limit", "data_backend", "store"),
     "profile": ("search.memory_limit", "data_backend", "store"),
@@ -223,12 +224,12 @@ FAR_REACHING = ("store", "notify.webhook", "cluster.scheduler")
 def _name_found_file(given: dict[str, Any]) -> None:
     """Name the settings file that was found where it sets what reaches beyond this command."""
     from bicliq.pipeline.events import say
-    from bicliq.pipeline.settings import SETTINGS_FILE
+    from bicliq.pipeline.settings_file import SETTINGS_FILE, read_settings_file
     from bicliq.pipeline.variables import variable_of
 
     if not Path(SETTINGS_FILE).is_file():
         return
-    found = tomllib.loads(Path(SETTINGS_FILE).read_text(encoding="utf-8"))
+    found = read_settings_file(Path(SETTINGS_FILE))
 
     def at(tree: Any, path: str) -> Any:
         return reduce(lambda inner, name: inner.get(name) if isinstance(inner, dict) else None, path.split("."), tree)
@@ -253,6 +254,8 @@ def in_options(sentence: str) -> str:
     'unite them with --duplicates first, sum or max'
     >>> in_options("name them, as in left = 'user', right = 'item'; leave out min_weight")
     'name them, as in --left user --right item; leave out --min-weight'
+    >>> in_options("say what to keep (keep_last), or weights (left_weights)")
+    'say what to keep (--keep-last), or weights (--left-weights)'
     >>> print(in_options("take them apart with split = ';'"))
     take them apart with --split ';'
     """
@@ -269,14 +272,15 @@ def in_options(sentence: str) -> str:
 
 OF_QUESTIONS = (
     *("by", "containing", "within", "min_surprise", "max_left", "max_right", "max_left_degree", "max_right_degree"),
-    *("project", "min_shared", "diverse", "replace"),
+    *("project", "min_shared", "diverse", "replace", "keep_last", "older_than", "left_weights", "right_weights"),
+    *("min_support", "min_threshold", "max_len", "metric", "kind", "which", "antecedents", "consequents"),
 )
 """Arguments of questions that are options, too, but no settings."""
 
 _APART = r"(?<![\w./'\"-])"
 """Nothing before a name that makes it part of a path or of a value."""
 
-_VALUE = r"(?:'[^']*'|true\b|false\b|[0-9][0-9.]*)"
+_VALUE = r"(?:'[^']*'|true\b|false\b|-?[0-9][0-9.]*)"
 
 
 def _as_option(setting: re.Match[str]) -> str:
@@ -308,7 +312,7 @@ def _option(path: tuple[str, ...], field: FieldInfo) -> inspect.Parameter:
         annotation = Annotated[bool | None, typer.Option(f"{flag}/--no-{flag[2:]}", **shown)]
     elif isinstance(kind, type) and issubclass(kind, int | float):
         metavar = "<number>" if kind in (int, float) else "<bytes>"
-        annotation = Annotated[str | None, typer.Option(flag, metavar=metavar, parser=_number, **shown)]
+        annotation = Annotated[str | None, typer.Option(flag, metavar=metavar, parser=number, **shown)]
     else:
         annotation = Annotated[str | None, typer.Option(flag, metavar="<word>" if choices else "<text>", **shown)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
@@ -334,7 +338,7 @@ def _members(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 
-def _number(text: str) -> int | float | str:
+def number(text: str) -> int | float | str:
     """Read a number; what is none stays text, which the setting refuses in its own words."""
     for kind in (int, float):
         try:

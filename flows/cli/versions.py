@@ -215,7 +215,8 @@ def prune(
     """List or remove runs that nobody keeps, with their graphs, and what killed processes left.
 
     A family is all runs of one table and question, with their versions. What a kept version stands
-    on stays, and so does what is not finished or at work.
+    on stays, and so does what is not finished (but for a version that another one has overtaken)
+    or at work.
     """
     from bicliq.flows.cli import console
     from bicliq.pipeline.store.layout import Store

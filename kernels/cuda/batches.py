@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from enum import IntEnum
 from typing import Generic, Protocol, TypeVar
 
-from bicliq.kernels.cuda.layout import SharedEnum
+from bicliq.kernels.cuda.program import SharedEnum
 from bicliq.kernels.errors import BackendError
 
 

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from bicliq.kernels.contracts import Progress, ProgressCallback
 from bicliq.kernels.cuda.adjacency import RankedGraph, ranked_graph
-from bicliq.kernels.cuda.device import POLL_SECONDS, device_errors, free_budget, is_pending
-from bicliq.kernels.cuda.layout import Struct, Values
-from bicliq.kernels.cuda.program import Program
+from bicliq.kernels.cuda.device import device_errors, free_budget, wait_for_event
+from bicliq.kernels.cuda.program import Program, Struct, Values
 from bicliq.kernels.errors import BackendError, CapacityError
 
 BUTTERFLY_THREADS = 256
@@ -208,7 +207,7 @@ class CudaButterflies:
         module = PROGRAM.compiled()
         names = ["count_path_ends", "count_edge_shares"][: 2 if self._parts else 1]
         functions = [module.get_function(name) for name in names]
-        run = cp.asarray(RUN.packed({name: int(array.data.ptr) for name, array in held.items()}))
+        run = cp.asarray(RUN.packed(held))
         roots, paths, words = batches
         first = cp.cuda.Event()
         first.record()
@@ -245,9 +244,7 @@ class CudaButterflies:
 def _tell(progress: ProgressCallback | None, mark: tuple[Any, int], n_roots: int) -> None:
     """Wait until the device has come to a mark, and say so."""
     event, roots_done = mark
-    while is_pending(event):
-        time.sleep(POLL_SECONDS)
-    event.synchronize()
+    wait_for_event(event)
     if progress is not None and roots_done:
         progress(Progress(roots_done, n_roots, 0))
 

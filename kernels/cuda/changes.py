@@ -15,8 +15,7 @@ import numpy as np
 
 from bicliq.kernels.contracts import BicliqueBatch
 from bicliq.kernels.cuda.device import current_device, device_errors, multiprocessors, streams
-from bicliq.kernels.cuda.layout import SharedEnum, Struct, Values
-from bicliq.kernels.cuda.program import Program
+from bicliq.kernels.cuda.program import Program, SharedEnum, Struct, Values
 from bicliq.kernels.cuda.stream import to_host
 
 JUDGE_THREADS = 128
@@ -117,13 +116,12 @@ class CudaJudge:
                 "verdicts": cupy.empty(n, cupy.uint8),
                 "sizes": cupy.empty(3 * len(Kind) * n, cupy.int32),
             }
-            fields = {name: int(array.data.ptr) for name, array in arrays.items()}
-            told = cupy.asarray(CHANGE_TABLES.packed({**fields, **self._least, "n_bicliques": n}))
+            told = cupy.asarray(CHANGE_TABLES.packed({**arrays, **self._least, "n_bicliques": n}))
             self._launch("judge_changes", told)
             ends = cupy.cumsum(arrays["sizes"], dtype=cupy.int64)
             columns = [_columns(cupy, *sizes) for sizes in _totals(ends, n)]
-            pointers = tuple(int(array.data.ptr) for some in columns for array in some)
-            self._launch("write_changes", told, CHANGE_LISTS.packed({"ends": int(ends.data.ptr), "columns": pointers}))
+            to = tuple(array for some in columns for array in some)
+            self._launch("write_changes", told, CHANGE_LISTS.packed({"ends": ends, "columns": to}))
             left_offsets, left, right_offsets, right = _on_host(columns[Kind.UNSETTLED])
         narrow = left_offsets.astype(np.int32), left, right_offsets.astype(np.int32), right
         return Judged(narrow, columns[Kind.APPEARED], columns[Kind.VANISHED])

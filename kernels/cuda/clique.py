@@ -198,7 +198,7 @@ def search(
         Which bounds are used beside colouring.
     """
     started = time.monotonic()
-    planning = load_extension().CliquePlanning(indptr, indices, lower_bound)
+    planning = load_extension().plan_cliques(indptr, indices, lower_bound)
     wait_for(planning, time_limit=time_limit)
     plan = SimpleNamespace(**planning.result())
     host_seconds = {"order": plan.order_seconds, "heuristic": plan.heuristic_seconds}
@@ -386,8 +386,8 @@ class Share:
     ) -> dict[str, int]:
         """Run a kernel to its end, telling it meanwhile what others find; returns the counters."""
         machine, counters = self._machine, arrays["counters"]
-        values = {name: _address(array) for name, array in arrays.items()} | numbers
-        fields = machine.xp.asarray(LAUNCH.packed(values, optional=tuple(set(LAUNCH.names) - set(FIELDS[kernel]))))
+        optional = tuple(set(LAUNCH.names) - set(FIELDS[kernel]))
+        fields = machine.xp.asarray(LAUNCH.packed(arrays | numbers, optional))
         machine.launch(kernel, fields, groups, width, near_words)
         due, told = time.monotonic() + EXCHANGE_SECONDS, self._exchange.best
         while machine.running():
@@ -403,7 +403,3 @@ class Share:
         outcome = COUNTERS.unpacked(machine.peek(counters))
         self._exchange.best = max(self._exchange.best, outcome["best"])
         return outcome
-
-
-def _address(array: Any) -> int:
-    return int(array.ctypes.data) if isinstance(array, np.ndarray) else int(array.data.ptr)

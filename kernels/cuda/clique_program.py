@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bicliq.kernels.cuda.layout import Struct, Values
-from bicliq.kernels.cuda.program import Program
+from bicliq.kernels.cuda.program import Program, Struct, Values
 from bicliq.kernels.errors import BackendError
 
 LANES = 32

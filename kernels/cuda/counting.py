@@ -20,17 +20,16 @@ from bicliq.kernels.contracts import CountRequest, Progress, ProgressCallback
 from bicliq.kernels.cuda.adjacency import CountGraph, count_graph, owners
 from bicliq.kernels.cuda.batches import FAILURE, Failure, RootBatches
 from bicliq.kernels.cuda.device import (
-    POLL_SECONDS,
     Budget,
     current_device,
     device_errors,
     free_budget,
-    is_pending,
+    multiprocessors,
     streams,
+    wait_for_event,
 )
-from bicliq.kernels.cuda.layout import Struct, Values
 from bicliq.kernels.cuda.pivots import NODE, CudaPivots
-from bicliq.kernels.cuda.program import Program
+from bicliq.kernels.cuda.program import Program, Struct, Values
 from bicliq.kernels.errors import BackendError
 
 ROOT_THREADS, WAVE_THREADS = 256, 128
@@ -171,15 +170,13 @@ class CudaCount:
             self._pivots.of_vertices = len(graph.root_start) - 1, len(graph.row_start) - 1
         roots = self._chosen(cp, graph)
         memory = CountMemory(cp, blocks, graph)
-        self._held = self._arrays(cp, graph)
-        pointers = {name: int(array.data.ptr) for name, array in self._held.items()}
         numbers = {
             "n_vertices": len(graph.root_start) - 1,
             "p": self._p,
             "q": self._q,
             "grids": int(self._by_pivots) + int(self._per_vertex),
         }
-        fields = memory.fields() | pointers | numbers
+        fields = memory.fields() | self._arrays(cp, graph) | numbers
         cp.cuda.Device().synchronize()
         self.seconds["prepare"] = time.perf_counter() - started
         batches = RootBatches(
@@ -240,12 +237,12 @@ class CudaCount:
         }  # fmt: skip
         return {name: cp.asarray(array) for name, array in arrays.items()}
 
-    def _attempt(self, cp: Any, fields: dict[str, int], memory: CountMemory, roots: Any) -> dict[str, int]:
+    def _attempt(self, cp: Any, fields: dict[str, Any], memory: CountMemory, roots: Any) -> dict[str, int]:
         """Run the kernels over a batch of roots; returns the counters."""
         module = PROGRAM.compiled()
         counters = cp.zeros(COUNTERS.size // 8, dtype=cp.uint64)
         memory.totals[:] = 0
-        own = {"roots": int(roots.data.ptr), "n_roots": len(roots), "counters": int(counters.data.ptr)}
+        own = {"roots": roots, "n_roots": len(roots), "counters": counters}
         run = cp.asarray(RUN.packed(fields | own))
         build, close, search = (module.get_function(name) for name in ("count_roots", "close_wave", "count_wave"))
         events = [cp.cuda.Event() for _ in range(3)]
@@ -256,11 +253,12 @@ class CudaCount:
             close((1,), (1,), (run, np.uint32(wave)))
             search((memory.wave_blocks,), (WAVE_THREADS,), (run, np.uint32(wave)))
         events[2].record()
-        while is_pending(events[2]):
+
+        def look() -> None:
             if self._deadline is not None and time.perf_counter() > self._deadline:
                 self._give_up(counters, events[2])
-            time.sleep(POLL_SECONDS)
-        events[2].synchronize()
+
+        wait_for_event(events[2], look)
         self.seconds["roots"] += cp.cuda.get_elapsed_time(events[0], events[1]) / 1000
         self.seconds["search"] += cp.cuda.get_elapsed_time(events[1], events[2]) / 1000
         outcome = COUNTERS.unpacked(counters.get()) | {"by_pivots": 0}
@@ -299,28 +297,27 @@ class CountMemory:
     def __init__(self, cp: Any, blocks: CountBlocks, graph: CountGraph) -> None:
         self._blocks, budget = blocks, blocks.budget
         self.arena, self.nodes, self.tasks = blocks.arena, blocks.nodes, blocks.tasks
-        multiprocessors = int(cp.cuda.Device().attributes["MultiProcessorCount"])
         n = len(graph.root_start) - 1
         degrees = cp.diff(graph.root_start.astype(cp.int64))
         words = (int(degrees.max()) if n else 0) // 32 + 64
         self._workspace_words = max(2 * (n + 64), 4 * words)
         self.root_blocks = budget.fitting(
-            multiprocessors * ROOT_BLOCKS_A_MULTIPROCESSOR, SCRATCH_SHARE, 8 * max(n, 1), "blocks"
+            multiprocessors() * ROOT_BLOCKS_A_MULTIPROCESSOR, SCRATCH_SHARE, 8 * max(n, 1), "blocks"
         )
         warps = WAVE_THREADS // 32
         self.wave_blocks = 0
         if not blocks.for_grids:
-            wanted = multiprocessors * WAVE_BLOCKS_A_MULTIPROCESSOR
+            wanted = multiprocessors() * WAVE_BLOCKS_A_MULTIPROCESSOR
             self.wave_blocks = budget.fitting(wanted, WORKSPACE_SHARE, 4 * self._workspace_words * warps, "blocks")
         n_warps = max(self.root_blocks * ROOT_THREADS // 32, self.wave_blocks * warps)
         self.scratch = cp.zeros(2 * n * self.root_blocks, dtype=cp.uint32)
         self.workspace = cp.empty(self._workspace_words * self.wave_blocks * warps, dtype=cp.uint32)
         self.totals = cp.zeros(2 * n_warps, dtype=cp.uint64)
 
-    def fields(self) -> dict[str, int]:
+    def fields(self) -> dict[str, Any]:
         """The fields of `RUN` that describe memory."""
         names = ("scratch", "arena", "nodes", "tasks", "workspace", "totals")
-        return {name: int(getattr(self, name).data.ptr) for name in names} | {
+        return {name: getattr(self, name) for name in names} | {
             "arena_words": self.arena.size,
             "node_capacity": self._blocks.n_nodes,
             "task_capacity": self._blocks.n_tasks,

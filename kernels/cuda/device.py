@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -82,6 +83,15 @@ def is_pending(event: Any) -> bool:
     import cupy
 
     return bool(cupy.cuda.runtime.eventQuery(event.ptr) == NOT_READY)
+
+
+def wait_for_event(event: Any, look: Callable[[], Any] | None = None) -> None:
+    """Wait until the device has come to an event; `look` is called meanwhile."""
+    while is_pending(event):
+        if look is not None:
+            look()
+        time.sleep(POLL_SECONDS)
+    event.synchronize()
 
 
 # ---- errors

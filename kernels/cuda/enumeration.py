@@ -19,7 +19,7 @@ import numpy as np
 from bicliq.kernels.contracts import EnumerationRequest, EnumerationResult, Progress, ProgressCallback
 from bicliq.kernels.cuda.adjacency import SearchGraph, search_graph
 from bicliq.kernels.cuda.batches import Failure, RootBatches
-from bicliq.kernels.cuda.device import POLL_SECONDS, current_device, device_errors, is_pending, streams, with_room
+from bicliq.kernels.cuda.device import current_device, device_errors, streams, wait_for_event, with_room
 from bicliq.kernels.cuda.search_memory import SearchMemory
 from bicliq.kernels.cuda.search_program import (
     COUNTERS,
@@ -29,8 +29,8 @@ from bicliq.kernels.cuda.search_program import (
     RUN,
     Stop,
     compiled_search,
+    current_tuning,
 )
-from bicliq.kernels.cuda.tuning import current_tuning
 from bicliq.kernels.digest import LEFT_SEED, RIGHT_SEED, vertex_hashes
 
 NO_LIMIT = 2**64 - 1
@@ -71,7 +71,7 @@ class SearchBatch:
 class CudaRun:
     """A batch of roots on the device: its counters, and the kernels that run over it."""
 
-    def __init__(self, cp: Any, fields: dict[str, int], memory: SearchMemory, batch: SearchBatch, search: str) -> None:
+    def __init__(self, cp: Any, fields: dict[str, Any], memory: SearchMemory, batch: SearchBatch, search: str) -> None:
         self._cp, self._memory, self._search, self._batch = cp, memory, search, batch
         self._beside = streams(current_device()).beside
         self._launched = cp.cuda.Event()
@@ -81,12 +81,8 @@ class CudaRun:
         self.counters = cp.zeros(len(COUNTERS.names), dtype=cp.uint64)
         self.counters[COUNTERS.word("pending")] = memory.n_warps
         memory.slot_states[:] = 0
-        own = {
-            "roots": int(self._roots.data.ptr),
-            "counters": int(self.counters.data.ptr),
-            "n_heavy": len(batch.heavy),
-            "n_light": len(batch.light),
-        }
+        sizes = {"n_heavy": len(batch.heavy), "n_light": len(batch.light)}
+        own = {"roots": self._roots, "counters": self.counters, **sizes}
         self.fields = cp.asarray(RUN.packed(fields | memory.fields() | own, OPTIONAL))
 
     def build(self) -> None:
@@ -119,16 +115,18 @@ class CudaRun:
         done = self._cp.cuda.Event()
         done.record()
         due = time.monotonic() + WATCH_SECONDS
+
+        def look() -> None:
+            nonlocal due
+            if watch is not None and time.monotonic() >= due:
+                watch(self._read(self._beside))
+                due = time.monotonic() + WATCH_SECONDS
+
         try:
-            while is_pending(done):
-                time.sleep(POLL_SECONDS)
-                if watch is not None and time.monotonic() >= due:
-                    watch(self._read(self._beside))
-                    due = time.monotonic() + WATCH_SECONDS
+            wait_for_event(done, look)
         except BaseException:
             self.halt()
             raise
-        done.synchronize()
         return self._read(self._cp.cuda.get_current_stream())
 
     def halt(self) -> None:
@@ -208,22 +206,21 @@ class CudaSearch:
                     break
         self._warps, self._bytes = memory.n_warps, memory.bytes()
 
-    def _prepare(self, cp: Any) -> tuple[dict[str, int], SearchMemory, RootBatches[SearchBatch]]:
+    def _prepare(self, cp: Any) -> tuple[dict[str, Any], SearchMemory, RootBatches[SearchBatch]]:
         """The fields of `RUN` that do not change, the memory, and all roots as one batch."""
         started = time.perf_counter()
-        fields, self._held, memory, batch = with_room(lambda: self._laid_out(cp))
+        fields, memory, batch = with_room(lambda: self._laid_out(cp))
         self._n_roots = len(batch)
         cp.cuda.Device().synchronize()
         self._seconds["prepare"] = time.perf_counter() - started
         return fields, memory, RootBatches(batch, SearchBatch.halves)
 
-    def _laid_out(self, cp: Any) -> tuple[dict[str, int], dict[str, Any], SearchMemory, SearchBatch]:
+    def _laid_out(self, cp: Any) -> tuple[dict[str, Any], SearchMemory, SearchBatch]:
         """All that is on the device; where it does not fit, nothing stays there."""
         graph = search_graph(cp, self._request)
-        arrays = self._arrays(cp, graph)
-        fields = {name: int(array.data.ptr) for name, array in arrays.items()} | self._numbers(graph)
+        fields = self._arrays(cp, graph) | self._numbers(graph)
         batch = self._choose_roots(cp, graph)
-        return fields, arrays, SearchMemory(cp, graph, len(batch), self._output_words), batch
+        return fields, SearchMemory(cp, graph, len(batch), self._output_words), batch
 
     def _limit_reached(self) -> bool:
         limit = self._request.max_bicliques
@@ -310,7 +307,7 @@ class CudaSearch:
         return SearchBatch(roots[:n_heavy], roots[n_heavy:], single_rows=True)
 
     def _attempt(
-        self, cp: Any, fields: dict[str, int], memory: SearchMemory, batch: SearchBatch, watch: Watch | None
+        self, cp: Any, fields: dict[str, Any], memory: SearchMemory, batch: SearchBatch, watch: Watch | None
     ) -> dict[str, int]:
         """Run the kernels over a batch of roots; returns the counters."""
         run = CudaRun(cp, fields, memory, batch, self._kernel())

@@ -5,16 +5,14 @@ The grids that it begins with are made by `levels.cu` (`kernels.cuda.counting`).
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda.batches import FAILURE
-from bicliq.kernels.cuda.device import POLL_SECONDS, Budget, is_pending
-from bicliq.kernels.cuda.layout import Struct, Values
-from bicliq.kernels.cuda.program import Program
+from bicliq.kernels.cuda.device import Budget, multiprocessors, wait_for_event
+from bicliq.kernels.cuda.program import Program, Struct, Values
 from bicliq.kernels.errors import BackendError
 
 PIVOT_THREADS = 128
@@ -90,8 +88,7 @@ class CudaPivots:
         """Numbers of roots and of rows, where the counts of each are wanted."""
         self.vertices: list[Any] = []
         """Low and high words of the last search's counts, of roots and of rows."""
-        multiprocessors = int(cp.cuda.Device().attributes["MultiProcessorCount"])
-        self._most_blocks = BLOCKS_A_MULTIPROCESSOR * multiprocessors
+        self._most_blocks = BLOCKS_A_MULTIPROCESSOR * multiprocessors()
         self._node_words = budget.items(NODES_SHARE, 4, LARGEST_NODE_WORDS)
         self._task_capacity = budget.items(TASKS_SHARE, TASK.size, LARGEST_TASKS)
         self._nodes = cp.empty(2 * self._node_words, dtype=cp.uint32)
@@ -140,9 +137,7 @@ class CudaPivots:
             "n_grids": n_grids, "p": self._p, "q": self._q, "binomials_width": self._width, "node_words": self._node_words,
             "task_capacity": self._task_capacity, "most_columns": most_columns, "most_rows": most_rows,
         }  # fmt: skip
-        addresses = {name: int(array.data.ptr) for name, array in held.items()}
-        of_vertex = int(self.vertices[0].data.ptr), int(self.vertices[1].data.ptr)
-        run = cp.asarray(RUN.packed({**addresses, "of_vertex": of_vertex, **numbers}))
+        run = cp.asarray(RUN.packed({**held, "of_vertex": tuple(self.vertices), **numbers}))
         seconds = self._run_waves(run, counters, blocks)
         return _sum_of_signed(totals.get()), COUNTERS.unpacked(counters.get()), seconds
 
@@ -160,9 +155,7 @@ class CudaPivots:
                 search((blocks,), (PIVOT_THREADS,), (run, np.uint32(wave % 2)))
                 close((1,), (1,), (run, np.uint32(wave % 2)))
             events[1].record()
-            while is_pending(events[1]):
-                time.sleep(POLL_SECONDS)
-            events[1].synchronize()
+            wait_for_event(events[1])
             words, waiting = counters.get(), COUNTERS.word("n_tasks")
             if words[COUNTERS.word("failure")] or not words[waiting : waiting + 2].any():
                 return float(cp.cuda.get_elapsed_time(*events)) / 1000

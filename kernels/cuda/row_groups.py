@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from bicliq.kernels.contracts import CODECS, BicliqueBatch, ColumnChunk, Compression, DescribedRowGroup, SmallerBatch
 from bicliq.kernels.cuda import nvcomp
 from bicliq.kernels.cuda.device import Streams, current_device, device_errors, new_stream, streams
-from bicliq.kernels.cuda.layout import SharedEnum, Struct, Values
-from bicliq.kernels.cuda.program import Program
+from bicliq.kernels.cuda.program import Program, SharedEnum, Struct, Values
 from bicliq.kernels.errors import BackendError
 
 PAGE_VALUES = 1 << 14
@@ -219,12 +218,16 @@ class _Marked:
     least: NDArray[np.int32]
     most: NDArray[np.int32]
 
-    def told(self) -> dict[str, int]:
+    def told(self) -> dict[str, Any]:
         """The fields of a `PageColumn`."""
-        arrays = {"values": self.column.values, "marks": self.marks, "ends": self.ends}
-        pointers = {name: int(array.data.ptr) for name, array in arrays.items()}
-        offsets = 0 if self.column.offsets is None else int(self.column.offsets.data.ptr)
-        return {**pointers, "offsets": offsets, "n_words": self.column.n_words}
+        column, offsets = self.column, 0 if self.column.offsets is None else self.column.offsets
+        return {
+            "values": column.values,
+            "marks": self.marks,
+            "ends": self.ends,
+            "offsets": offsets,
+            "n_words": column.n_words,
+        }
 
     def range(self, group: int) -> tuple[bytes, bytes]:
         """The least and the largest number of a row group, as a footer says them; none of lists."""

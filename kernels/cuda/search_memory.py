@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from bicliq.kernels.cuda.adjacency import SearchGraph
-from bicliq.kernels.cuda.device import free_budget
-from bicliq.kernels.cuda.search_program import CHUNK, PARKED_WORDS, SCRATCH_WORDS_A_COLUMN, SUBTREE, TASK, Slot
-from bicliq.kernels.cuda.tuning import current_tuning
+from bicliq.kernels.cuda.device import free_budget, multiprocessors
+from bicliq.kernels.cuda.search_program import (
+    CHUNK,
+    PARKED_WORDS,
+    SCRATCH_WORDS_A_COLUMN,
+    SUBTREE,
+    TASK,
+    Slot,
+    current_tuning,
+)
 from bicliq.kernels.errors import BackendError
 
 HEAVY_BLOCKS_A_MULTIPROCESSOR = 1
@@ -41,11 +48,10 @@ class SearchMemory:
 
     def __init__(self, cp: Any, graph: SearchGraph, n_roots: int, output_words: int = 0) -> None:
         self._cp = cp
-        device = cp.cuda.Device()
         self.tuning = current_tuning()
-        self.multiprocessors = min(int(device.attributes["MultiProcessorCount"]), self.tuning.most_multiprocessors)
+        self.multiprocessors = min(multiprocessors(), self.tuning.most_multiprocessors)
         self._blocks_a_multiprocessor = self.tuning.blocks_a_multiprocessor
-        budget = self._budget = free_budget(device)
+        budget = self._budget = free_budget(cp.cuda.Device())
         n_columns = len(graph.column_start) - 1
         self._max_degree = _longest(cp, graph.column_start)
         self._shape_scratch(n_columns, n_roots)
@@ -69,11 +75,9 @@ class SearchMemory:
         """Warps of the search."""
         return self.multiprocessors * self._blocks_a_multiprocessor * self.tuning.warps_a_block
 
-    def fields(self) -> dict[str, int]:
+    def fields(self) -> dict[str, Any]:
         """The fields of `RUN` that describe memory."""
-        arrays = self._arrays()
-        fields = {name: int(array.data.ptr) for name, array in arrays.items()}
-        fields |= {
+        fields = self._arrays() | {
             "max_degree": self._max_degree,
             "arena_words": self.arena.size,
             "subtree_capacity": self.subtrees.size // SUBTREE.size,

@@ -74,7 +74,7 @@ class CudaStreamSearch(CudaSearch):
             else:
                 yield from self._drained(cp, own, run, memory, batch)
 
-    def _build(self, cp: Any, fields: dict[str, int], memory: SearchMemory, batch: SearchBatch) -> CudaRun | None:
+    def _build(self, cp: Any, fields: dict[str, Any], memory: SearchMemory, batch: SearchBatch) -> CudaRun | None:
         """Make the subtrees of the roots; None where they need more memory than there is."""
         started = time.perf_counter()
         memory.forget_parked()

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bicliq.kernels.cuda.device import device_errors, free_budget, new_stream
-from bicliq.kernels.cuda.layout import Struct, Values
-from bicliq.kernels.cuda.program import Program
+from bicliq.kernels.cuda.device import device_errors, free_budget, multiprocessors, new_stream
+from bicliq.kernels.cuda.program import Program, Struct, Values
 
 MOST_OPTIONAL = 64
 LARGEST_BINOMIAL = 2**42  # in a cell's sum, so that many leaves fit in 64 bits between two flushes
@@ -136,8 +135,7 @@ class CudaTrees:
         self._launches = 0
         self.wait_seconds = 0.0
         with device_errors():
-            device = cupy.cuda.Device()
-            wanted = int(device.attributes["MultiProcessorCount"]) * BLOCKS_A_MULTIPROCESSOR
+            device, wanted = cupy.cuda.Device(), multiprocessors() * BLOCKS_A_MULTIPROCESSOR
             self._blocks = free_budget(device).fitting(wanted, TABLES_SHARE, 8 * shape.n_cells, "blocks")
             binomials = [comb(n, k) for n in range(MOST_OPTIONAL + 1) for k in range(MOST_OPTIONAL + 1)]
             self._held = {
@@ -157,17 +155,18 @@ class CudaTrees:
         with device_errors(), self._streams[place] as stream:
             stream.synchronize()  # the launch before, whose arrays can go
             words, next_tree = cp.asarray(trees), cp.zeros(1, dtype=cp.uint64)
-            values = {name: int(array.data.ptr) for name, array in self._held.items()} | {
-                "trees": int(words.data.ptr),
-                "next_tree": int(next_tree.data.ptr),
-                "n_trees": len(trees) // self._tree_words,
+            n_trees = len(trees) // self._tree_words
+            values = self._held | {
+                "trees": words,
+                "next_tree": next_tree,
+                "n_trees": n_trees,
                 "leaves_a_flush": self._shape.leaves_a_flush,
                 "most_roots": self._shape.most_roots,
                 "most_rows": self._shape.most_rows,
                 "optional": self._shape.optional,
             }
             run = cp.asarray(RUN.packed(values))
-            blocks = min(self._blocks, -(-values["n_trees"] // WARPS_A_BLOCK))
+            blocks = min(self._blocks, -(-n_trees // WARPS_A_BLOCK))
             self._kernel((blocks,), (32 * WARPS_A_BLOCK,), (run,))
         self._in_flight[place] = (trees, words, next_tree, run)
         self._launches += 1

@@ -76,15 +76,18 @@ def baskets_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
 def _baskets(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
     """The baskets of the lines; SPMF names its items in lines above, '@ITEM=1=apple'."""
     names: dict[str, str] = {}
-    above, missing = True, frozenset(source.settings.null_values)
+    above, missing, blank = True, frozenset(source.settings.null_values), list[int]()
     top = top_of(source.uri, source.settings)
     for number, line in lines:
         if above and (named := re.fullmatch(r"@ITEM=(\S+?)=(.*)", line)):
             names[named[1]] = named[2].strip()
         elif above and METADATA.fullmatch(line):
             lines.comments += 1
+        elif not line.strip() and not above:
+            blank.append(number)
         elif line.strip() and number > top.last:
-            above = False
+            yield from (Neighbours(empty, empty, []) for empty in blank)  # not below the last basket
+            above, blank = False, []
             found = record_of(source.uri, number, line, top.delimiter, source.settings)
             _refuse_sequences(source.uri, number, found.fields)
             items = found.labels(missing)

@@ -23,6 +23,9 @@ NAMES_OF_COUNTS = re.compile(r"#?\s*(OTU|ASV|feature)[ _.-]?ID", re.IGNORECASE)
 AMOUNT = re.compile(r"[+-]?([0-9][0-9.,']*(e[+-]?[0-9]+)? ?%?|inf(inity)?)", re.IGNORECASE)
 """How much of something there is, as people write it: not all are numbers that can be read."""
 
+NAME_OF_IDS = re.compile(r"(^|[^A-Za-z])[iI][dD]$|[a-z]I[dD]$")
+"""What columns of ids are called: id, user_id, movieId."""
+
 MOSTLY_ZERO = 0.3
 """Least share of 0 in a table of counts: columns of ids and weights have few."""
 
@@ -106,7 +109,9 @@ def _stands_above_marks(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def may_be_matrix(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether first rows are words and then amounts alone: a matrix, or ids and weights.
+    """Whether first rows are names and then amounts alone: a matrix, or ids and weights.
+
+    Names are words, or numbers of which none is there twice; two columns called ids are sides.
 
     Parameters
     ----------
@@ -117,12 +122,16 @@ def may_be_matrix(rows: Sequence[Sequence[str]]) -> bool:
     --------
     >>> may_be_matrix([["name", "a", "b"], ["o1", "50%", "0,5"]]), may_be_matrix([["u", "v", "w"], ["ann", "jam", "1"]])
     (True, False)
+    >>> may_be_matrix([["user_id", "item_id", "n"], ["1", "7", "3"], ["2", "8", "3"]])
+    False
     """
     width = len(rows[0]) - (rows[0][-1].strip().lower() in REMARKS) if rows else 0
     below = [row[1:width] for row in rows[1:]]
+    firsts = [row[0] for row in rows[1:]]
     return (
         width > 2
-        and any(cell(row[0]) is None for row in rows[1:])
+        and sum(NAME_OF_IDS.search(name) is not None for name in rows[0]) < 2
+        and (any(cell(first) is None for first in firsts) or len(set(firsts)) == len(firsts) > 1)
         and all(cell(field) is not None or AMOUNT.fullmatch(field.strip()) for row in below for field in row)
     )
 

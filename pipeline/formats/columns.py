@@ -161,9 +161,10 @@ def _some(names: Sequence[str], header: bool) -> str:
 
 def _too_few(source: str, missing: list[str], found: dict[str, int], names: Sequence[str], header: bool) -> str:
     taken = ", ".join(f"{shown(names[at])} is the {role}" for role, at in found.items())
+    other = " (is the delimiter another?)" if len(names) == 1 and any(mark in names[0] for mark in ",;|\t ") else ""
     return (
         f"{source}: has too few columns for the {' and '.join(missing)}{f' ({taken})' if taken else ''}; there are:"
-        f" {_some(names, header)}; an edge table needs a left and a right column (is the delimiter another?)"
+        f" {_some(names, header)}; an edge table needs a left and a right column{other}"
     )
 
 

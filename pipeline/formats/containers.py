@@ -127,8 +127,10 @@ def _chosen(source: str, names: Sequence[str], what: str) -> str:
     if wanted in names:
         return str(wanted)
     said = f"holds no {what} {shown(wanted)}" if wanted is not None else f"holds {len(names)} {what}s"
-    example = f"{source.split(WITHIN)[0]}{WITHIN}{names[0]}" if names else "another file"
-    raise InputError(f"{source}: {said}; there are: {listed(names) or 'none'}; name one, as in {example}")
+    if not names:
+        raise InputError(f"{source}: {said}; name another file")
+    example = f"{source.split(WITHIN)[0]}{WITHIN}{names[0]}"
+    raise InputError(f"{source}: {said}; there are: {listed(names)}; name one, as in {example}")
 
 
 def _source(frame: Frame, settings: IngestSettings, kind: str) -> EdgeSource:

@@ -304,11 +304,15 @@ def taken_for_comments(source: str, lines: Sequence[int]) -> tuple[str, ...]:
 def _guess_delimiter(source: str, head: str, settings: IngestSettings) -> str:
     """The most frequent mark of the first line, what stands in quotes aside.
 
-    A mark that the second line has as often comes before one that it has not.
+    A mark that the second line has as often comes before one that it has not. Where all first lines
+    have each of two as often, either may be meant: that is refused.
     """
     quoted = '"[^"]*"' if settings.multiline else '"[^"\n]*"'
     filled = [line for line in re.sub(quoted, "", head).split("\n") if line.strip()]
-    lines = ([line for line in filled if not line.startswith(MARKS)] or filled)[:2]
+    rows = [line for line in filled if not line.startswith(MARKS)]
+    if not rows and filled and settings.comment is None and not any(mark in head for mark in DELIMITERS):
+        raise InputError(f"{source}: holds nothing but comments; an edge table has at least one line below them")
+    lines = (rows or filled)[:2]
     found = [mark for mark in DELIMITERS if lines and mark in lines[0]]
     if not found:
         title = next((at for at, line in enumerate(head.split("\n")) if any(mark in line for mark in DELIMITERS)), 0)
@@ -317,4 +321,14 @@ def _guess_delimiter(source: str, head: str, settings: IngestSettings) -> str:
             f"{source}, line 1: {shown(begins)} holds none of , tab ; |; name the delimiter (delimiter = ' ' is a blank)"
             f"{f', or, if it is a title, leave it out with skip = {title}' if title else ''}"
         )
+    even = [mark for mark in found if len(rows) > 1 and len({line.count(mark) for line in rows[:SAMPLE]}) == 1]
+    even = [mark for mark in even if mark != settings.split] or even
+    if len(even) > 1:
+        marks = " or ".join(f"delimiter = {mark!r}" for mark in even)
+        raise InputError(
+            f"{source}, line 1: {shown(lines[0])} may be cut at {' or '.join(map(repr, even))}, which all lines have as"
+            f" often; say {marks}"
+        )
+    if even:
+        return even[0]
     return max(found, key=lambda mark: (lines[0].count(mark) == lines[-1].count(mark), lines[0].count(mark)))

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bicliq.pipeline.columns import words_column
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.labels import plain_numbers, tidy
 from bicliq.pipeline.formats.problems import DROP_NULLS
@@ -24,6 +25,9 @@ from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import shown
 
 SIDES = ("left", "right")
+
+PERSON = re.compile(r"[^\W\d_][^,;|]*, [^\W\d_][^,;|]*")
+"""A label that a comma and a blank part once; with capital letters it is a name: Surname, Given."""
 
 LIST_MARKS = ";|,"
 """What stands between the ids of a field that holds several, nearly always."""
@@ -43,6 +47,9 @@ PRINTED = re.compile(rf"""^{NUMBER}(?:\s+{NUMBER})+$|^np\.\w+\(|^\w+\(['"]""", r
 """Items that are no labels: numbers with blanks between, as NumPy writes them; np.int64(1)."""
 
 FORMS = ("case", "unicode")
+
+UNSEEN = "[\u00ad\u200b\u2060\ufeff]"
+"""Characters that no reader sees: soft hyphens, blanks of no width, marks of byte order."""
 
 PLAIN = r"^\+?(-?)0*([0-9]+?)(\.0*)?$"
 """A whole number, and what of it is written otherwise in its shortest form."""
@@ -170,7 +177,9 @@ def _told_list(uri: str, name: str, cells: Sequence[str]) -> Iterator[str]:
 
 
 def _holds(cell: str, mark: str) -> bool:
-    """Whether a mark stands in a field as between ids."""
+    """Whether a mark stands in a field as between ids, and not as in the name of a person."""
+    if mark == "," and PERSON.fullmatch(cell.strip()) and all(part[0].isupper() for part in cell.strip().split(", ")):
+        return False
     return mark in cell.strip().strip(mark)
 
 
@@ -238,21 +247,45 @@ def told_forms(uri: str, sides: Mapping[str, pa.Array]) -> tuple[dict[str, int],
     counts: dict[str, int] = {}
     said = []
     for side, labels in sides.items():
-        for form in FORMS:
+        for form in (*FORMS, "unseen"):
             n, pair = _alike(labels, form)
             if n:
                 name = f"alike_but_for_{form}"
                 counts[name] = counts.get(name, 0) + n
-                what = "case" if form == "case" else "Unicode forms"
+                what = {"unicode": "Unicode forms", "unseen": "characters that are not seen"}.get(form, form)
+                cure = "mend them" if form == "unseen" else f"unite them with fold = '{form}'"
                 are = (
                     f"label of the {side} side is like another"
                     if n == 1
                     else f"labels of the {side} side are like others"
                 )
-                said.append(
-                    f"{uri}: {n:,} {are} but for {what}, as {pair[0]!a} and {pair[1]!a}; unite them with fold = '{form}'"
-                )
+                said.append(f"{uri}: {n:,} {are} but for {what}, as {pair[0]!a} and {pair[1]!a}; {cure}")
     return counts, tuple(said)
+
+
+def told_names(uri: str, names: Mapping[str, str], sides: Mapping[str, pa.Array]) -> tuple[str, ...]:
+    """Say that the names of both columns are labels as well: of a header amid the rows.
+
+    Parameters
+    ----------
+    uri, names, sides
+        The table, the names of its two columns, and different labels of each.
+
+    Examples
+    --------
+    >>> print(*told_names("t.csv", {"left": "u", "right": "v"}, {"left": pa.array(["a", "u"]), "right": pa.array(["v"])}))
+    t.csv: the names of the columns, 'u' and 'v', are labels as well; if the header is there again below, as in files that were put together, take it out
+    """
+    for side, labels in sides.items():
+        if not pa.types.is_string(labels.type):
+            return ()
+        seen = labels if _is_ascii(labels) else _in_form(labels, "unseen")
+        if not pc.any(pc.is_in(seen, value_set=words_column([names[side]]))).as_py():
+            return ()
+    return (
+        f"{uri}: the names of the columns, {shown(names['left'])} and {shown(names['right'])}, are labels as well; if the"
+        " header is there again below, as in files that were put together, take it out",
+    )
 
 
 def told_beside(uri: str, sides: Mapping[str, tuple[pa.Array, pa.Array]]) -> tuple[dict[str, int], tuple[str, ...]]:
@@ -307,6 +340,8 @@ def _is_ascii(labels: pa.Array) -> bool:
 
 def _in_form(labels: pa.Array, form: str) -> pa.Array:
     """Labels as `folded`; those of ASCII at the speed of memory; numbers without idle zeros."""
+    if form == "unseen":
+        return pc.replace_substring_regex(labels, UNSEEN, "")
     if form == "zeros":
         return pc.replace_substring_regex(labels, PLAIN, r"\1\2")
     if not _is_ascii(labels):
@@ -318,7 +353,7 @@ def _alike(labels: pa.Array, form: str) -> tuple[int, list[str]]:
     if not pa.types.is_string(labels.type) or len(labels) < 2:
         return 0, []
     data = np.frombuffer(labels.buffers()[2], np.uint8)
-    if _is_ascii(labels) and (form == "unicode" or not ((data >= FIRST_CAPITAL) & (data <= LAST_CAPITAL)).any()):
+    if _is_ascii(labels) and (form != "case" or not ((data >= FIRST_CAPITAL) & (data <= LAST_CAPITAL)).any()):
         return 0, []
     other = _in_form(labels, form)
     n = len(labels) - pc.count_distinct(other).as_py()

@@ -25,8 +25,8 @@ def matrix_table(
     first_rows: Sequence[Sequence[str]],
     index: pa.Array | None,
     settings: IngestSettings,
-) -> tuple[pa.Table, tuple[str, ...]]:
-    """Cells that are not 0 as columns left, right and weight, and what was assumed.
+) -> tuple[pa.Table, int, tuple[str, ...]]:
+    """Cells that are not 0 as columns left, right and weight, how many rows, and what was assumed.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def matrix_table(
         }
     )
     said = () if index is not None and at is None else assumed_of_names(name, None, False, at, columns)
-    return table, (*said, *remarks)
+    return table, n, (*said, *remarks)
 
 
 def as_compared(names: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

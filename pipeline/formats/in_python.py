@@ -21,8 +21,8 @@ CELLS = 1000
 """Items of a list that show whether it is one of a matrix."""
 
 
-def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> dict[str, list[Any]]:
-    """Columns left and right of baskets, and weight where the items have numbers of their own.
+def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> tuple[dict[str, list[Any]], dict[str, int]]:
+    """Columns left and right of baskets, and weight where items have numbers; and what was found.
 
     Parameters
     ----------
@@ -54,10 +54,16 @@ def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> dict[st
             for (_, items), has_numbers in zip(named, have_numbers, strict=True)
             for item in items
         ]
-    return columns
+    empty = sum(not len(items) for _, items in named)
+    return columns, {"empty_lists": empty} if empty else {}
 
 
 def _items(name: str, key: Any, items: Any) -> list[Any]:
+    if hasattr(items, "columns"):
+        raise InputError(
+            f"{name}: basket {shown(key)} is a {type(items).__name__}, whose rows would be lost; give one frame, as with"
+            " pandas.concat"
+        )
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise InputError(
             f"{name}: basket {shown(key)} is {shown(items)}, and not a list of items; a basket of one item is"
@@ -73,11 +79,12 @@ def _refuse_edges(name: str, baskets: Sequence[Any], settings: IngestSettings) -
             f"{name}: each is a dict, which may be a row of a table or a basket with numbers of its items; give rows as a"
             " frame: pandas.DataFrame(rows), and baskets by name, as in dict(enumerate(baskets))"
         )
-    if len(baskets) and settings.format != "baskets" and all(_is_pair(items) for items in baskets):
+    if len(baskets) and settings.format != "baskets" and _may_be_rows(baskets):
+        n = len(baskets[0])
         raise InputError(
-            f"{name}: each is a {type(baskets[0]).__name__} of two, which may be a basket of two items or an edge; say"
-            " format = 'baskets' if they are baskets, and give edges as a frame: pandas.DataFrame(edges,"
-            " columns=['left', 'right'])"
+            f"{name}: each is a {type(baskets[0]).__name__} of {'two' if n == 2 else n}, which may be a basket of so many"
+            " items or an edge; say format = 'baskets' if they are baskets, and give edges as a frame:"
+            f" pandas.DataFrame(edges, columns=['left', 'right'{', …' if n > 2 else ''}])"
         )
     if settings.sides == "source-target":
         raise InputError(
@@ -86,8 +93,12 @@ def _refuse_edges(name: str, baskets: Sequence[Any], settings: IngestSettings) -
         )
 
 
-def _is_pair(items: Any) -> bool:
-    return isinstance(items, Sequence | np.ndarray) and len(items) == 2
+def _may_be_rows(baskets: Sequence[Any]) -> bool:
+    """Whether all are lists of two, or several tuples of one length, as rows of a table are."""
+    if all(isinstance(items, Sequence | np.ndarray) and len(items) == 2 for items in baskets):
+        return True
+    tuples = len(baskets) > 1 and all(isinstance(items, tuple) for items in baskets)
+    return tuples and len({len(items) for items in baskets}) == 1 and len(baskets[0]) > 2
 
 
 def _has_numbers(name: str, key: Any, items: Any) -> bool:

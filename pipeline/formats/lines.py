@@ -23,6 +23,9 @@ from bicliq.pipeline.words import shown
 BATCH_ROWS = 1 << 20
 """Edges of a batch, to the end of a line."""
 
+OF_ROWS = ("matrix", "baskets", "gmt", "cxt")
+"""Formats of rows with what they have, of which one that has nothing is still one."""
+
 Label: TypeAlias = str | int
 
 
@@ -104,9 +107,11 @@ class _Collected:
     lines: list[int] = field(default_factory=list)
     right: list[Label | None] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
+    empty: int = 0
 
     def add(self, found: Neighbours) -> None:
         """Take what a line says."""
+        self.empty += not found.right
         self.left.append(found.left)
         self.degrees.append(len(found.right))
         self.lines.append(found.line)
@@ -161,8 +166,8 @@ def _batch(source: EdgeSource, some: _Collected, quoted: bool) -> EdgeBatch:
                 row = pc.index(pc.is_null(column), True).as_py()
                 what = "cell is no number" if role in ("value", "weight") else f"{role} id is missing (null)"
                 raise InputError(f"{place(row)}: a {what}; fill it in, or {DROP_NULLS}")
-    stripped = of_left + of_right
-    return EdgeBatch(pa.record_batch(columns), place, noted={"stripped": stripped} if stripped else {})
+    found = {"stripped": of_left + of_right, "empty_rows": some.empty if source.format in OF_ROWS else 0}
+    return EdgeBatch(pa.record_batch(columns), place, noted={name: n for name, n in found.items() if n})
 
 
 def _column(labels: Sequence[Label | None]) -> pa.Array:

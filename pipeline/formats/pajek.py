@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.lines import Neighbours, TextLines, edge_batches, refuse_line
 from bicliq.pipeline.formats.problems import is_number
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
+from bicliq.pipeline.words import shown
 
 
 def pajek_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
@@ -19,12 +21,13 @@ def pajek_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
 
 @dataclass
 class _Pajek:
-    """What was read of a network: its sizes, and the labels of its vertices."""
+    """What was read of a network: its sizes, the labels of its vertices, and whose they are."""
 
     source: EdgeSource
     n: int = 0
     n_left: int = 0
     labels: dict[int, str] = field(default_factory=dict)
+    places: dict[tuple[bool, str], int] = field(default_factory=dict)
 
     def edges(self, lines: TextLines) -> Iterator[Neighbours]:
         """The edges by the line, in the sections of the file."""
@@ -109,4 +112,12 @@ class _Pajek:
         return Neighbours(number, self._label(row), [self._label(at) for at in tied], list(tied.values()))
 
     def _label(self, place: int) -> str:
-        return self.labels.get(place, str(place))
+        label = self.labels.get(place, str(place))
+        called = label.strip() if self.source.settings.strip else label
+        other = self.places.setdefault((place > self.n_left, called), place)
+        if other != place:
+            raise InputError(
+                f"{self.source.uri}: vertices {other} and {place} are both called {shown(label)}; rename one, as they would"
+                " become one"
+            )
+        return label

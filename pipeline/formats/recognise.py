@@ -57,6 +57,9 @@ FOREIGN = {
 }
 """What files that are no table in a known format begin with, and what to do."""
 
+POINTER = "version https://git-lfs.github.com/spec/"
+"""What a file begins with that Git LFS left in the place of the table."""
+
 MARKUP = {'{"': "JSON", "[": "JSON", "<": "HTML or XML (an error page of a server?)"}
 """What a text begins with that is no table, unless its name or the settings say so."""
 
@@ -90,8 +93,8 @@ def recognise(source: str, settings: IngestSettings) -> str:
         return "snap"
     raise InputError(
         f"{source}, line {head.split(begins)[0].count(NEW) + 1}: {shown(begins)} is of no format that can be told from its"
-        " name or its first lines; with blanks between, two numbers a line are format = 'snap', two words delimiter ="
-        f" ' ', a basket a line is format = 'baskets' and a table of 0 and 1 format = 'matrix'; all are {KNOWN}"
+        " name or its first lines; with blanks between, two numbers a line are format = 'snap', two words or more columns"
+        f" delimiter = ' ', a basket a line is format = 'baskets' and a table of 0 and 1 format = 'matrix'; all are {KNOWN}"
     )
 
 
@@ -165,6 +168,10 @@ def text_head(source: str, settings: IngestSettings) -> str:
         raise InputError(
             f"{source}: its lines end with carriage returns only, as on an old Mac; end them with line feeds, as"
             " tr '\\r' '\\n' does"
+        )
+    if text.startswith(POINTER):
+        raise InputError(
+            f"{source}: is a pointer of Git LFS, and not the file itself; fetch that, as with git lfs pull"
         )
     return _without_left_out(source, text, settings)
 

@@ -135,6 +135,8 @@ class EdgeSource:
     assumed
         What was taken for granted when it was opened: sentences that begin with the file, and say
         what to do where it is wrong, with settings as in Python (header = false).
+    noted
+        What was found when it was opened: see `EdgeBatch`.
     """
 
     uri: str
@@ -146,6 +148,7 @@ class EdgeSource:
     parts: tuple[EdgeSource, ...] = ()
     table: pa.Table | None = None
     assumed: tuple[str, ...] = ()
+    noted: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def files(self) -> tuple[EdgeSource, ...]:

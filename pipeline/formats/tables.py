@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -39,7 +39,7 @@ from bicliq.pipeline.formats.parquet import (
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
-from bicliq.pipeline.words import shown
+from bicliq.pipeline.words import brief, shown
 
 KINDS = (
     "a path, a glob, a pandas, Polars, Dask or cuDF frame, an Arrow table or stream, a DuckDB relation, a SciPy sparse"
@@ -143,6 +143,7 @@ class Frame:
     is_table: bool = False
     index: pa.Array | None = None
     assumed: tuple[str, ...] = ()
+    noted: Mapping[str, int] = field(default_factory=dict)
 
     def first_rows(self) -> list[list[str]]:
         """Return some first rows as text, for messages."""
@@ -203,11 +204,17 @@ def open_table(source: Any, settings: IngestSettings) -> EdgeSource:
 
 def matrix_frame(frame: Frame, settings: IngestSettings) -> Frame:
     """The cells of a frame that is a matrix, as an edge table."""
-    table, assumed = matrix_table(
+    table, n_rows, assumed = matrix_table(
         frame.name, frame.columns, lambda at: frame.read([at])[0], frame.first_rows(), frame.index, settings
     )
-    said = (*frame.assumed, *assumed)
-    return Frame(frame.name, tuple(table.column_names), _each(table.column), has_values=True, assumed=said)
+    said, noted = (*frame.assumed, *assumed), _empty_rows(n_rows, table["left"])
+    return Frame(frame.name, tuple(table.column_names), _each(table.column), has_values=True, assumed=said, noted=noted)
+
+
+def _empty_rows(n_rows: int, left: pa.Array | pa.ChunkedArray) -> dict[str, int]:
+    """How many rows of a matrix tie nothing, where some do not."""
+    empty = n_rows - len(pc.unique(left))
+    return {"empty_rows": empty} if empty else {}
 
 
 def frame_source(frame: Frame, settings: IngestSettings, kind: str = "table") -> EdgeSource:
@@ -236,13 +243,17 @@ def frame_source(frame: Frame, settings: IngestSettings, kind: str = "table") ->
             *frame.assumed,
             *told_cells(frame.name, {name: table[name] for name in names_of_sides(layout)}, settings),
         ),
+        noted=frame.noted,
     )
 
 
 def table_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of a table in memory."""
     assert source.table is not None
-    yield from typed_batches(source, source.table.to_batches(BATCH_ROWS))
+    noted = source.noted
+    for batch in typed_batches(source, source.table.to_batches(BATCH_ROWS)):
+        yield replace(batch, noted={**batch.noted, **noted})
+        noted = {}
 
 
 def from_matrix(matrix: SparseMatrix | npt.NDArray[Any], left: Sequence[Any], right: Sequence[Any]) -> pa.Table:
@@ -346,7 +357,10 @@ def _frame_of(source: Any, settings: IngestSettings) -> Frame:
     if name in SERIES:
         return _series_frame(name, source, settings)
     if hasattr(source, "__arrow_c_stream__"):
-        return arrow_frame(name, pa.table(source))
+        try:
+            return arrow_frame(name, pa.table(source))
+        except pa.ArrowInvalid as error:
+            raise InputError(f"{name}: cannot be taken as Arrow: {brief(error)}; cast the column to text") from None
     if hasattr(source, "__arrow_c_array__"):
         return arrow_frame(name, pa.table(pa.record_batch(source)))
     if hasattr(source, "tocoo") or (isinstance(source, np.ndarray) and settings.format == "matrix"):
@@ -356,7 +370,7 @@ def _frame_of(source: Any, settings: IngestSettings) -> Frame:
     if isinstance(source, Mapping) or (
         isinstance(source, Sequence) and not isinstance(source, str | bytes | bytearray)
     ):
-        return _python_frame(name, basket_columns(name, source, settings))
+        return _python_frame(name, *basket_columns(name, source, settings))
     raise InputError(f"edges: {_hint(source)}; give {KINDS}")
 
 
@@ -364,7 +378,7 @@ def _series_frame(name: str, series: Any, settings: IngestSettings) -> Frame:
     """A column of lists: its index, or numbers of rows, are left, what is in them right."""
     values = series.to_arrow() if name == "Polars Series" else series
     if name == "pandas Series":
-        return _python_frame(name, basket_columns(name, series, settings))
+        return _python_frame(name, *basket_columns(name, series, settings))
     if not is_list(values.type):
         raise InputError(f"{name}: is one column of type {values.type}; an edge table has two, and baskets are lists")
     return arrow_frame(name, pa.table({"left": pa.array(np.arange(len(values))), "right": values}))
@@ -410,6 +424,13 @@ def _plain_text(kind: pa.DataType) -> pa.DataType:
 
 def _pandas_frame(name: str, frame: Any) -> Frame:
     """A pandas frame, of which only the columns that are meant are converted."""
+    if frame.index.nlevels > 1:
+        raise InputError(f"{name}: its index has several levels; make columns of them, as with frame.reset_index()")
+    if frame.columns.nlevels > 1:
+        raise InputError(
+            f"{name}: names of its columns have several levels, and a label is one; join them, as with frame.columns ="
+            " ['_'.join(map(str, names)) for names in frame.columns]"
+        )
     columns = tuple(str(column) for column in frame.columns)
     numbered = type(frame.index).__name__ == "RangeIndex"
     return Frame(
@@ -451,7 +472,8 @@ def _matrix_frame(name: str, matrix: Any) -> Frame:
         columns = dict(zip(("left", "right", "weight"), (*places, dense[places]), strict=False))
     if len(shape) != 2:
         raise InputError(f"{name}: has the shape {shape}; an edge table is a matrix of two dimensions")
-    return _python_frame(name, columns)
+    tied = columns["left"][np.asarray(columns["weight"]) != 0]
+    return _python_frame(name, columns, _empty_rows(shape[0], pa.array(tied)))
 
 
 def _network_frame(name: str, network: Any, settings: IngestSettings) -> Frame:
@@ -477,7 +499,7 @@ def _sided(name: str, network: Any, settings: IngestSettings) -> Iterator[tuple[
             )
 
 
-def _python_frame(name: str, columns: Mapping[str, Any]) -> Frame:
+def _python_frame(name: str, columns: Mapping[str, Any], noted: Mapping[str, int]) -> Frame:
     """Columns of Python values; a weight that comes with them says which rows are edges."""
     names = tuple(columns)
     return Frame(
@@ -485,4 +507,5 @@ def _python_frame(name: str, columns: Mapping[str, Any]) -> Frame:
         names,
         _each(lambda at: array_of_values(name, names[at], columns[names[at]])),
         has_values="weight" in names,
+        noted=noted,
     )

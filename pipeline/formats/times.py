@@ -12,6 +12,12 @@ from bicliq.pipeline.times import date_of_digits
 SAMPLE = 100
 """First times by which numbers are told from dates of eight digits."""
 
+YEARS = range(1900, 2101)
+
+EXCEL_START = dt.date(1899, 12, 30)
+EXCEL_DAYS = 32_874, 54_789
+"""The days of 1990 to 2049, as Excel counts them."""
+
 LATEST = 253_402_300_800
 """Unix seconds of the year 10000: what is beyond was counted in smaller units."""
 
@@ -50,19 +56,38 @@ def unix_seconds(times: pa.Array) -> pa.Array:
 
 
 def _refuse_dates(numbers: list[float]) -> None:
-    """Raise an error where most numbers are eight digits of a date: hardly seconds of 1970."""
-    dates = [(number, date) for number in numbers if (date := date_of_digits(f"{number:.15g}"))]
-    if 2 * len(dates) > len(numbers):
-        number, date = dates[0]
-        moment = dt.datetime.fromtimestamp(number, dt.UTC).strftime("%Y-%m-%dT%H:%M:%S")
-        raise pa.ArrowInvalid(f"eight digits may be a date or Unix seconds; write {date}, or {moment} for seconds")
+    """Raise an error where most numbers may be dates, years or days of Excel, not seconds."""
+    for what, read in (
+        ("eight digits may be a date", lambda number: date_of_digits(f"{number:.15g}")),
+        ("four digits may be a year", _year),
+        ("these numbers may be days, as Excel counts them,", _excel_day),
+    ):
+        dates = [(number, date) for number in numbers if (date := read(number))]
+        if 2 * len(dates) > len(numbers):
+            number, date = dates[0]
+            moment = dt.datetime.fromtimestamp(number, dt.UTC).strftime("%Y-%m-%dT%H:%M:%S")
+            raise pa.ArrowInvalid(f"{what} or Unix seconds; write {date}, or {moment} for seconds")
+
+
+def _year(number: float) -> str | None:
+    """The first day of a year of today's tables; None: the number is none."""
+    return f"{int(number)}-01-01" if number in YEARS else None
+
+
+def _excel_day(number: float) -> str | None:
+    """The date that a number is in Excel; None: it is none of this time."""
+    return (EXCEL_START + dt.timedelta(number)).isoformat() if EXCEL_DAYS[0] <= number < EXCEL_DAYS[1] else None
 
 
 def _of_text(times: pa.Array) -> pa.Array:
     try:
         return _of_timestamps(pc.cast(times, pa.timestamp("us")))
     except pa.ArrowInvalid:
+        pass
+    try:
         return _of_timestamps(pc.cast(times, pa.timestamp("us", "UTC")))
+    except pa.ArrowInvalid:  # it quotes another of the times
+        raise pa.ArrowInvalid("as 2026-01-31 and 2026-01-31T12:00 are") from None
 
 
 def _of_timestamps(times: pa.Array) -> pa.Array:

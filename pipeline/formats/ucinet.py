@@ -112,6 +112,8 @@ def _full_matrix(uri: str, head: Head, data: Sequence[Line]) -> Iterator[Neighbo
         raise InputError(
             f"{uri}: its data are {len(words):,} words where {head.rows} rows of {width} are declared; is it cut off?"
         )
+    if head.embedded and len({word for _, word in words[::width]}) != head.rows:
+        raise InputError(f"{uri}: some rows share a name; two vertices would become one: rename them")
     for row in range(head.rows):
         number, name = words[row * width]
         cells = words[row * width + head.embedded : (row + 1) * width]

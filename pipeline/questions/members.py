@@ -105,6 +105,8 @@ class Part:
             if place is None:
                 near = self._nearest(label, side)
                 raise InputError(f"{side}_weights: {label!r} is no {side} label of this table{near}")
+            if not np.isfinite(weight):
+                raise InputError(f"{side}_weights: {label!r} weighs {weight}; give it a number")
             weights[place], listed[place] = weight, True
         return weights, listed
 

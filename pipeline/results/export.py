@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, Protocol
 from xml.sax.saxutils import escape, quoteattr
 
 import pyarrow as pa
@@ -140,7 +141,7 @@ def export(
     3
     """
     place = os.fspath(path)
-    kind = format or _format_of(place)
+    kind = format or format_of(place)
     if bom and kind not in DELIMITERS:
         raise InputError(f"{place}: {kind} has no byte order mark; leave bom out, or write CSV or TSV")
     if long and kind in ("graphml", "duckdb"):
@@ -150,14 +151,44 @@ def export(
         raise InputError(
             f"{groups.run.folder.uri}: {state}, so there is more to come; finish it first: bicliq resume {groups.run.run}"
         )
+    sheet = kind in DELIMITERS or kind == "xlsx"
+    count = _Counted(groups, long or sheet, guard and sheet)
+    size = write_file(count, place, kind, overwrite=overwrite, bom=bom)
+    return Exported(place, kind, count.bicliques, count.members, size, count.guarded)
+
+
+class Tables(Protocol):
+    """What a file is written from: tables of one schema, and what a sheet of them is called."""
+
+    sheet: str
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of the tables."""
+
+    def batches(self) -> Iterator[pa.Table]:
+        """Yield the tables."""
+
+    def rows_of(self, batch: pa.Table) -> list[dict[str, Any]]:
+        """The rows of a table for JSON Lines."""
+
+
+def write_file(count: Any, place: str, kind: Format, *, overwrite: bool, bom: bool) -> int:
+    """Write `Tables`, or what a format of bicliques takes, and return the size of the file.
+
+    Raises
+    ------
+    InputError
+        Where the file is there already, or cannot be there.
+    StorageError
+        Where it cannot be written; what was there before is still there.
+    """
     system, target = file_system(place)
     if kind in LOCAL and not _is_local(system):
         raise InputError(f"{place}: {LOCAL[kind]} is written to a local disk only; give a path")
     is_there = system.exists(target)
     if is_there and not overwrite:
         raise InputError(f"{place}: is there already; name another file, or overwrite it")
-    sheet = kind in DELIMITERS or kind == "xlsx"
-    count = _Counted(groups, long or sheet, guard and sheet)
     text = _Text(DELIMITERS.get(kind, ""), place.lower().endswith(".gz"), bom)
     try:
         if kind == "delta" and is_there:
@@ -170,10 +201,22 @@ def export(
                     WRITERS[kind](count, system, unfinished)
     except OSError as error:
         raise StorageError(f"{place}: cannot be written: {error}; check the folder and the space") from error
-    return Exported(place, kind, count.bicliques, count.members, int(system.du(target)), count.guarded)
+    return int(system.du(target))
 
 
-def _format_of(path: str) -> Format:
+def format_of(path: str) -> Format:
+    """Return the format that the end of a name tells.
+
+    Raises
+    ------
+    InputError
+        Where it tells none.
+
+    Examples
+    --------
+    >>> format_of("groups.csv.gz")
+    'csv'
+    """
     for suffix, kind in SUFFIXES.items():
         if path.lower().endswith(suffix):
             return kind
@@ -199,6 +242,8 @@ def _is_local(system: Any) -> bool:
 
 class _Counted:
     """The batches of an export, counted as they pass."""
+
+    sheet = "members"
 
     def __init__(self, groups: Bicliques, long: bool, guard: bool) -> None:
         self.groups, self.long, self.guard = groups, long, guard
@@ -227,6 +272,11 @@ class _Counted:
             wide = wide.set_column(wide.column_names.index(side), side, _lists(lists, labels))
         return wide
 
+    def rows_of(self, batch: pa.Table) -> list[dict[str, Any]]:
+        """The rows of a batch for JSON Lines."""
+        rows: list[dict[str, Any]] = batch.to_pylist()
+        return rows
+
     @property
     def schema(self) -> pa.Schema:
         """Columns of the tables to write."""
@@ -248,7 +298,7 @@ def _ahead(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
             yield table
 
 
-def _write_parquet(count: _Counted, system: Any, path: str) -> None:
+def _write_parquet(count: Tables, system: Any, path: str) -> None:
     with system.open(path, "wb") as file, pq.ParquetWriter(file, count.schema, compression="zstd") as writer:
         for batch in count.batches():
             writer.write_table(batch)
@@ -263,7 +313,7 @@ class _Text:
     bom: bool
 
 
-def _write_csv(count: _Counted, system: Any, path: str, text: _Text) -> None:
+def _write_csv(count: Tables, system: Any, path: str, text: _Text) -> None:
     options = pacsv.WriteOptions(delimiter=text.delimiter)
     with system.open(path, "wb") as place, gzip.GzipFile("", "wb", 6, place, 0) if text.packed else place as file:
         file.write(BOM if text.bom else b"")
@@ -272,7 +322,7 @@ def _write_csv(count: _Counted, system: Any, path: str, text: _Text) -> None:
                 writer.write_table(batch)
 
 
-def _write_xlsx(count: _Counted, system: Any, path: str) -> None:
+def _write_xlsx(count: Tables, system: Any, path: str) -> None:
     """A sheet whose labels are text, whatever they look like; so are numbers that Excel rounds."""
     with needs("excel", "an export to Excel"):
         import openpyxl
@@ -280,11 +330,13 @@ def _write_xlsx(count: _Counted, system: Any, path: str) -> None:
         from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
     book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet("members")
+    sheet = book.create_sheet(count.sheet)
 
     def cell(value: Any) -> Any:
         text = str(value)
-        if not isinstance(value, str) and len(text.lstrip("-")) <= SHEET_DIGITS:
+        if isinstance(value, float) and math.isfinite(value):
+            return value
+        if isinstance(value, int) and len(text.lstrip("-")) <= SHEET_DIGITS:
             return value
         if len(text) > CELL_LETTERS or ILLEGAL_CHARACTERS_RE.search(text) or RETURN in text:
             raise InputError(f"the label {text[:40]!r} is not what a sheet of Excel can hold; export to another format")
@@ -309,10 +361,10 @@ def _write_xlsx(count: _Counted, system: Any, path: str) -> None:
         book.save(file)
 
 
-def _write_jsonl(count: _Counted, system: Any, path: str) -> None:
+def _write_jsonl(count: Tables, system: Any, path: str) -> None:
     with _text(system, path) as write:
         for batch in count.batches():
-            for row in batch.to_pylist():
+            for row in count.rows_of(batch):
                 write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
@@ -405,7 +457,7 @@ def _text(system: Any, path: str) -> Iterator[Callable[[str], Any]]:
         yield lambda text: file.write(text.encode())
 
 
-WRITERS: dict[str, Callable[[_Counted, Any, str], None]] = {
+WRITERS: dict[str, Callable[[Any, Any, str], None]] = {
     "parquet": _write_parquet,
     "xlsx": _write_xlsx,
     "jsonl": _write_jsonl,

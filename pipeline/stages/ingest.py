@@ -26,7 +26,7 @@ from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import CapacityError, InputError
 from bicliq.pipeline.events import say, tell, warn
 from bicliq.pipeline.formats import EdgeBatch, Edges, EdgeSource, open_edges, read_batches
-from bicliq.pipeline.formats.forms import told_forms
+from bicliq.pipeline.formats.forms import told_forms, told_names
 from bicliq.pipeline.graphs.bipartite import ROW_GROUP
 from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, place_data
 from bicliq.pipeline.redact import without_secrets
@@ -290,9 +290,14 @@ def _read_table(
     place = place_data(backend, opened.bytes)
     table = place.run(lambda chosen: _read_by(opened, settings, progress, chosen, memory_limit, **how))
     if len(table.left) == 0:
-        raise InputError(f"{opened.uri}: no edge is left: {_dropped(table.summary)}; check the filters and the columns")
+        taken = "".join(f"; {without_secrets(sentence)}" for sentence in opened.assumed)
+        raise InputError(
+            f"{opened.uri}: no edge is left: {_dropped(table.summary)}; check the filters and the columns{taken}"
+        )
     refuse_mixed(opened, (table.left_ids, table.right_ids))
     alike, said = told_forms(opened.uri, {"left": table.left_ids, "right": table.right_ids})
+    if opened.layout is not None and opened.layout.header:
+        said += told_names(opened.uri, opened.columns, {"left": table.left_ids, "right": table.right_ids})
     table.summary["noted"] |= alike
     table.summary["assumed"] = list(map(without_secrets, (*opened.assumed, *said)))
     for sentence in table.summary["assumed"]:

@@ -146,12 +146,11 @@ def _refuse_others(folder: RunFolder, asked: RunRecord, commits: dict[int, Commi
 
 def _make_latest(folder: RunFolder, asked: RunRecord, created: str) -> None:
     """Make a run the latest one; a version only where nothing came between."""
-    stands_on = [f"graphs/{asked.graph}"]
     if asked.compacts is not None:
         with contextlib.suppress(Overtaken):  # it holds what is no longer the latest
-            make_next(folder, created, asked.compacts, stands_on)
+            make_next(folder, created, asked.compacts, asked)
     else:
-        make_next(folder, created, None if asked.beside else asked.parent, stands_on)
+        make_next(folder, created, None if asked.beside else asked.parent, asked)
 
 
 def _created(folder: RunFolder, asked: RunRecord) -> str:

@@ -28,12 +28,11 @@ from bicliq.pipeline.store.biclique_reader import LargerSides, open_bicliques
 from bicliq.pipeline.store.bicliques import MASK, schema_of
 from bicliq.pipeline.store.commits import partition_name
 from bicliq.pipeline.store.counts import COUNTS_FILE, sizes_of_key, sums_of
-from bicliq.pipeline.store.inventory import FOLDERS, Inventory, take_inventory
+from bicliq.pipeline.store.inventory import FOLDERS, Inventory, places_of, take_inventory
 from bicliq.pipeline.store.labels import read_hashes
 from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.log import unnumbered
 from bicliq.pipeline.store.records import (
-    Checks,
     CliqueRecord,
     Commit,
     Counts,
@@ -41,9 +40,6 @@ from bicliq.pipeline.store.records import (
     PartitionCounts,
     PlanRecord,
     RunRecord,
-    Sources,
-    StoredGraph,
-    Subgraph,
 )
 from bicliq.pipeline.store.states import RunState, compare, state_of, version_state
 from bicliq.pipeline.store.versions import parts_of
@@ -193,17 +189,10 @@ def verify_store(
     runs = [one for one in examine(store, found, sample, seed, roots) if run in (None, one.run)]
     problems = [*found.sentences(), *(problem for run in runs for problem in run.problems)]
     if run is None:
-        problems += unnumbered(found.records, {*found.records, *found.problems}) + _missing_sources(found)
-    there = _places(found)
-    for kind, name in there:
-        if kind == "graphs" and not found.has_record(f"graphs/{name}/graph.json"):
-            problems.append(f"graphs/{name}/graph.json: it is missing; ingest the edge table again")
-        graph = found.record(StoredGraph, f"graphs/{name}") if kind == "graphs" else None
-        if graph is not None and graph.base and not found.has_record(f"graphs/{graph.base}/graph.json"):
-            problems.append(f"graphs/{graph.base}/graph.json: it is missing, and the graph {name} is made of it")
-        if kind == "cliques":
-            problems += _clique_problems(store, f"cliques/{name}", found)
-    many = {kind: sum(place[0] == kind for place in there) for kind in FOLDERS}
+        problems += unnumbered(found.records, found.problems)
+    for place in found.places:
+        problems += _clique_problems(store, place, found) if place.startswith("cliques/") else []
+    many = {kind: sum(place.startswith(f"{kind}/") for place in found.places) for kind in FOLDERS}
     return StoreVerification(
         store.uri, many["graphs"], many["cliques"], runs, found.bytes, problems, sorted(found.leftovers)
     )
@@ -211,7 +200,7 @@ def verify_store(
 
 def examine(store: Store, found: Inventory, sample: int = SAMPLE, seed: int = 0, roots: int = 0) -> list[Verification]:
     """Check what the runs of an inventory say, of whose files that knows already what is wrong."""
-    names = [name for kind, name in _places(found) if kind == "runs"]
+    names = [place.split("/")[1] for place in found.places if place.startswith("runs/")]
     asked = {name: found.record(RunRecord, f"runs/{name}") for name in names}
     parents = {record.parent for record in asked.values() if record is not None}
     verified = []
@@ -227,39 +216,12 @@ def examine(store: Store, found: Inventory, sample: int = SAMPLE, seed: int = 0,
     return verified
 
 
-def _places(found: Inventory) -> list[list[str]]:
-    """Kind and name of the graphs, runs and cliques that there is something of."""
-    paths = {**found.records, **found.files, **found.problems}
-    places = sorted({"/".join(path.split("/")[:2]) for path in paths if path.count("/") > 1})
-    return [place.split("/") for place in places]
-
-
-def places_of(store: Store, run: str) -> list[str]:
-    """Return the folders of a run and of its graph, as far as its record tells.
-
-    Those of a version are followed by the folders of the runs that it stands on.
-    """
-    places, runs = dict[str, None](), [run]
-    for name in runs:  # grows as it is gone through: each run once, however many stand on it
-        folder = store.run(name)
-        places[folder.place] = None
-        with contextlib.suppress(DamageError):  # it is reported with the folder
-            asked = folder.record()
-            graph = store.graph(asked.graph)
-            places[graph.place] = None
-            base = graph.base() if graph.exists() else None
-            places |= {} if base is None else {base.place: None}
-            below = {asked.base, asked.parent or asked.base, *asked.layers} if asked.layered else set()
-            runs += sorted(below - set(runs))
-    return list(places)
-
-
 def _verified(store: Store, run: str, found: Inventory, sample: int, seed: int, roots: int) -> Verification:
     """Check what a run's sound records and files say."""
     read = _Read()
     check = _RunCheck(store.run(run), found)
     state = check.state()
-    problems = check.records()
+    problems = list[str]()
     if state is not None and state.name == "count":
         problems += check.counts()
     elif state is not None:
@@ -296,36 +258,10 @@ class _RunCheck:
     def state(self) -> RunState | None:
         """How far the run is, or None where its records do not tell."""
         kinds = (RunRecord, PlanRecord, Manifest, Counts)
-        damaged = [f"{self._folder.place}/{kind.at}" in self._found.problems for kind in kinds]
+        damaged = [self._found.is_damaged(f"{self._folder.place}/{kind.at}") for kind in kinds]
         if self._asked is None or any(damaged):
             return None
         return state_of(self._asked, self._plan, self._commits, self._manifest, self._counts)
-
-    def records(self) -> list[str]:
-        """Say which records are missing that others ask for."""
-        missing = [name for name in ("run.json", "plan.json") if not self._is_there(name)]
-        answered = (
-            self._commits
-            or self._manifest
-            or self._counts
-            or self._found.records_in(PartitionCounts, self._folder.place)
-        )
-        if missing == ["plan.json"] and not answered:
-            missing = []  # planned in part: nothing was searched or counted
-        problems = [f"{self._folder.place}/{name}: it is missing" for name in missing]
-        if self._asked is not None:
-            graph = f"graphs/{self._asked.graph}/graph.json"
-            if not self._found.has_record(graph):
-                problems.append(f"{graph}: it is missing, and this run is of that graph; ingest its edge table again")
-        checked = (self._counts and self._counts.checked) or (self._manifest and self._manifest.checks)
-        if checked and not self._is_there(Checks.at):
-            problems.append(f"{self._folder.place}/{Checks.at}: it is missing")
-        if self._plan is None:
-            return problems
-        for number in range(self._plan.partitions if answered else 0):
-            if not self._is_there(Subgraph.name(number)):
-                problems.append(f"{self._folder.place}/{Subgraph.name(number)}: it is missing")
-        return problems
 
     def bicliques(self, read: _Read, sample: int, seed: int) -> list[str]:
         """Check the data files against their commit records, the manifest and the graph."""
@@ -482,9 +418,6 @@ class _RunCheck:
             if len(self._commits) == self._plan.partitions and all(c.complete for c in self._commits.values()):
                 problems.append(f"{place}/manifest.json: it is missing, though all is searched; resume the run")
             return problems
-        listed = {entry["partition"] for entry in self._manifest.files}
-        missing = [Commit.name(n) for n in sorted(listed - set(self._commits)) if not self._is_there(Commit.name(n))]
-        problems += [f"{place}/{name}: it is missing, the manifest lists its partition" for name in missing]
         try:
             compare(self._folder, self._manifest, self._commits)
         except DamageError as error:
@@ -513,12 +446,7 @@ class _RunCheck:
         whole_keys = True
         for key in record.keys:
             counted = {entry.partition for entry in by_key.get(key, [])}
-            missing = sorted(set(range(self._plan.partitions)) - counted)
-            whole_keys &= not missing
-            for number in missing:
-                name = f"{place}/{PartitionCounts.name(key, number)}"
-                if name not in self._found.problems:
-                    problems.append(f"{name}: it is missing")
+            whole_keys &= counted >= set(range(self._plan.partitions))
             expected |= {**dict.fromkeys(sizes_of_key(key), 0), **sums_of(by_key.get(key, []))}
         table = self._found.files.get(f"{place}/{COUNTS_FILE}")
         if table is not None and whole_keys:
@@ -527,27 +455,12 @@ class _RunCheck:
                 problems.append(f"{place}/{COUNTS_FILE}: its counts are not the sums of the partitions")
         return problems
 
-    def _is_there(self, name: str) -> bool:
-        """Whether a record is there, sound or not."""
-        return self._found.has_record(f"{self._folder.place}/{name}")
-
-
-def _missing_sources(found: Inventory) -> list[str]:
-    """Say which records of files that were taken are missing."""
-    named = {path: record.taken_before for path, record in found.records.items() if isinstance(record, RunRecord)}
-    named |= {path: record.before for path, record in found.records.items() if isinstance(record, Sources)}
-    names = {path: Sources.name(before) for path, before in named.items() if before is not None}
-    missing = {name: path for path, name in names.items() if not found.has_record(name)}
-    return [f"{name}: it is missing, and {path} names it" for name, path in missing.items()]
-
 
 def _clique_problems(store: Store, place: str, found: Inventory) -> list[str]:
     """Compare a clique's record with its table."""
-    if f"{place}/clique.json" in found.problems:
-        return []
     record = found.record(CliqueRecord, place)
     if record is None:
-        return [f"{place}/clique.json: it is missing; ask again"]
+        return []
     files = [found.files[f"{place}/{name}"] for name in record.named if f"{place}/{name}" in found.files]
     lengths = [len(row) for file in files for row in store.root.read_table(file, check=False)["members"].to_pylist()]
     if files and lengths != [record.size] * record.n_cliques:

@@ -54,9 +54,6 @@ class VersionCheck:
             Whether to read the files of its base and its layers as well, and to leave out what
             vanished: rows and digest are then those that were read.
         """
-        wrong = self._missing()
-        if wrong:
-            return wrong
         try:
             graph = self._store.graph(self._record.graph)
             edges = read_graph(graph)
@@ -70,20 +67,6 @@ class VersionCheck:
         except BicliqError as error:
             wrong = [f"{self._layer.folder.place}: it is not checked to its end: {error}"]
         return wrong
-
-    def _missing(self) -> list[str]:
-        """Records that the version stands on, and that are not there."""
-        place, record = self._layer.folder.place, self._record
-        needed = [f"graphs/{record.graph}/graph.json"]
-        base = self._found.record(RunRecord, f"runs/{record.base}")
-        if base is not None and base.publish.columns == "smaller":  # its graph gives the other sides
-            needed.append(f"graphs/{base.graph}/graph.json")
-        if self._layer.stores_smaller_sides(VANISHED):  # the graph below gives the other sides
-            below = self._found.record(RunRecord, f"runs/{self._below}")
-            needed += [f"graphs/{below.graph}/graph.json"] if below is not None else []
-        needed += [f"runs/{run}/run.json" for run in dict.fromkeys([record.base, *record.layers])]
-        missing = [path for path in needed if not self._found.has_record(path)]
-        return [f"{path}: it is missing, and the version {place} stands on it" for path in missing]
 
     def _own_files(self, checker: RowChecker, sample: int, generator: Any) -> list[str]:
         """Compare both files with the record, and what appeared with the graph."""

@@ -1,29 +1,26 @@
-"""Every file of a store compared with the records.
+"""One walk over a store: every file compared with the records, and these with each other.
 
-What is damaged, missing, foreign, or left by a process that was killed.
+What is damaged, missing, foreign, or left by a process that was killed; and what a record reaches,
+for each says which others it needs. `verify`, `repair` and `prune` all go by it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.store.folder import TEMPORARY, Folder, R, is_at_work
 from bicliq.pipeline.store.layout import STORE_FILE, Store
 from bicliq.pipeline.store.local_disk import NO_FILE, writer_lives
+from bicliq.pipeline.store.needs import needs, place_of
 from bicliq.pipeline.store.record import Record, StoredFile, owner_of
-from bicliq.pipeline.store.records import (
-    Counts,
-    Manifest,
-    PlanRecord,
-    Pruned,
-    RunRecord,
-    StoredGraph,
-    Subgraph,
-)
+from bicliq.pipeline.store.records import Pruned, RunRecord, StoredGraph, Subgraph
 
 FOLDERS = ("graphs", "runs", "cliques", "publications", "sources", "claims", "quarantine")
 """Folders of a store in which there is nothing but what is listed in `pipeline.store.layout`."""
@@ -36,6 +33,17 @@ FORGOTTEN_SECONDS = 3600
 living process."""
 
 
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a file: in words, and of which kind that is."""
+
+    reason: str
+    kind: Literal["damaged", "missing", "foreign"]
+
+    def __str__(self) -> str:
+        return self.reason
+
+
 @dataclass
 class Inventory:
     """What is in a store, or in some folders of it; paths are those in the store.
@@ -44,6 +52,8 @@ class Inventory:
     ----------
     records
         Content of all records that are sound.
+    sizes
+        Bytes of all files.
     files
         Files that records name, as far as they are what these say.
     problems
@@ -55,8 +65,9 @@ class Inventory:
     """
 
     records: dict[str, Record] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
     files: dict[str, StoredFile] = field(default_factory=dict)
-    problems: dict[str, str] = field(default_factory=dict)
+    problems: dict[str, Problem] = field(default_factory=dict)
     leftovers: dict[str, str] = field(default_factory=dict)
     bytes: int = 0
 
@@ -74,9 +85,36 @@ class Inventory:
             if path.startswith(start) and isinstance(record, kind)
         }
 
-    def has_record(self, path: str) -> bool:
-        """Whether a record is there, sound or not."""
-        return path in self.records or path in self.problems
+    def is_damaged(self, path: str) -> bool:
+        """Whether a file is there, and not what was written."""
+        return path in self.problems and self.problems[path].kind == "damaged"
+
+    @property
+    def places(self) -> list[str]:
+        """Folders of the graphs, runs and cliques that there is something of."""
+        there = (path for path, problem in self.problems.items() if problem.kind != "missing")
+        return sorted({place_of(path) for path in (*self.records, *self.files, *there) if path.count("/") > 1})
+
+    def needed(self) -> dict[str, str]:
+        """The records that others need, and one that does, by their paths."""
+        beside: dict[str, dict[str, Record]] = defaultdict(dict)
+        for path, record in self.records.items():
+            beside[place_of(path)][path.removeprefix(f"{place_of(path)}/")] = record
+        found: dict[str, str] = {}
+        for path, record in self.records.items():
+            found |= dict.fromkeys(needs(path, record, beside[place_of(path)]), path)
+        return found
+
+    def reached(self, paths: Iterable[str]) -> set[str]:
+        """Some records, and all that these need and that need others."""
+        seen = dict.fromkeys(paths)
+        todo = list(seen)
+        for path in todo:  # grows as it is gone through
+            needed = needs(path, self.records[path]) if path in self.records else []
+            new = [other for other in needed if other not in seen]
+            seen |= dict.fromkeys(new)
+            todo += new
+        return set(seen)
 
     def sentences(self) -> list[str]:
         """One sentence a problem."""
@@ -99,18 +137,21 @@ def take_inventory(store: Store, places: Iterable[str] = FOLDERS, *, check: bool
     -----
     Reads each byte once. Of a run that is being searched, what changes meanwhile may be reported.
     """
-    found = Inventory()
-    root = store.root
-    sizes: dict[str, int] = {}
-    for place in places:
+    found, looked = Inventory(), set(places)
+    root, sizes = store.root, found.sizes
+    for place in sorted(looked):
         for path, size in root.files(place).items():
             if size == NO_FILE:
-                found.problems[path] = (
-                    "it is foreign: a FIFO, a device, a socket or a link to a folder, which nobody reads"
+                found.problems[path] = Problem(
+                    "it is foreign: a FIFO, a device, a socket or a link to a folder, which nobody reads", "foreign"
                 )
             else:
                 sizes[path] = size
     rest = _without_pruned(_read_records(root, sizes, found), found)
+    needed = found.needed()
+    for path in sorted({*needed} - {*found.records, *found.problems}):
+        if {path.split("/")[0], place_of(path)} & looked:
+            found.problems[path] = Problem(f"it is missing, and {needed[path]} needs it", "missing")
     named = _named(root, found)
     for path, file in named.items():
         try:
@@ -119,10 +160,10 @@ def take_inventory(store: Store, places: Iterable[str] = FOLDERS, *, check: bool
             found.files[path] = file
             found.bytes += file.bytes
         except DamageError as error:
-            found.problems[path] = _reason(error, root.path_of(path))
+            found.problems[path] = Problem(_reason(error, root.path_of(path)), "damaged")
     for path in rest:
         if path not in named:
-            _classify(root, path, sizes[path], found)
+            _classify(root, path, found, needed)
     return found
 
 
@@ -132,7 +173,7 @@ def _read_records(root: Folder, sizes: dict[str, int], found: Inventory) -> list
     for path, record in root.read_each(Record, [STORE_FILE, *names]).items():
         found.bytes += sizes.get(path, 0)
         if isinstance(record, DamageError):
-            found.problems[path] = _reason(record, root.path_of(path))
+            found.problems[path] = Problem(_reason(record, root.path_of(path)), "damaged")
         else:
             found.records[path] = record
     return [path for path in sizes if not path.endswith(".json")]
@@ -155,54 +196,48 @@ def _named(root: Folder, found: Inventory) -> dict[str, StoredFile]:
     """Files that the records name, by their path in the store."""
     named = {}
     for path, record in found.records.items():
-        place = "/".join(path.split("/")[:2])  # of the graph, the run or the clique
+        place = place_of(path)
         for file in record.stored:
             named[f"{place}/{file.name}"] = StoredFile(f"{place}/{file.name}", file.bytes, file.checksum)
     return named
 
 
-FOREIGN = "it is foreign: no record names it, and nobody reads it"
+FOREIGN = Problem("it is foreign: no record names it, and nobody reads it", "foreign")
 
 
-def _classify(root: Folder, path: str, size: int, found: Inventory) -> None:
+def _classify(root: Folder, path: str, found: Inventory, needed: Mapping[str, str]) -> None:
     """Say what a file is that no record names."""
-    name = path.rsplit("/", 1)[-1]
-    place, inside = "/".join(path.split("/")[:2]), "/".join(path.split("/")[2:])
+    name, size = path.rsplit("/", 1)[-1], found.sizes[path]
+    place, inside = place_of(path), "/".join(path.split("/")[2:])
     if LOCK.fullmatch(path):
         if size:
-            found.problems[path] = f"it is a lock and must be empty, but has {size} bytes"
+            found.problems[path] = Problem(f"it is a lock and must be empty, but has {size} bytes", "damaged")
     elif TEMPORARY.fullmatch(name):
         if not writer_lives(root.path_of(path)):
             found.leftovers[path] = "a temporary file of a process that was killed"
     elif (kind := owner_of(inside)) and (match := kind.file_pattern.fullmatch(inside)):
         if kind is RunRecord or match.groupdict().get("attempt"):
             found.leftovers[path] = "a file of an attempt that was not committed"
-        elif record := _missing_record(place, kind, match, found):
-            found.leftovers[path] = f"a file without its {record}, which comes after it"
-        else:
+            return
+        record = kind.name(int(match[1])) if kind is Subgraph else kind.at
+        if any(f"{place}/{record}" in known for known in (found.records, found.problems, needed)):
             found.problems[path] = FOREIGN
+        else:
+            found.leftovers[path] = f"a file without its {record}, which comes after it"
     else:
         found.problems[path] = FOREIGN
 
 
-def _missing_record(place: str, kind: type[Record], match: re.Match[str], found: Inventory) -> str | None:
-    """Name of a file's record where it is not there, and nothing that was committed needs it."""
-    record = kind.name(int(match[1])) if kind is Subgraph else kind.at
-    if found.has_record(f"{place}/{record}"):
-        return None
-    known = {*found.records, *found.problems}
-    there = {other.removeprefix(f"{place}/") for other in known if other.startswith(f"{place}/")}
-    if kind is StoredGraph:
-        runs = (run for run in found.records.values() if isinstance(run, RunRecord))
-        needed = any(f"graphs/{run.graph}" == place for run in runs)
-    elif kind is PlanRecord:
-        needed = not there <= {RunRecord.at}
-    else:  # a subgraph that something was found in, or whose run has ended
-        ended = (Manifest.at, Counts.at)
-        needed = kind is Subgraph and any(
-            name in ended or name.endswith(f"/partition-{match[1]}.json") for name in there
-        )
-    return None if needed else record
+def places_of(store: Store, run: str) -> list[str]:
+    """Return the folders of a run, of its graph, and of all that they stand on, as records tell."""
+    places, paths = dict[str, None](), [f"runs/{run}/{RunRecord.at}"]
+    for path in paths:  # grows as it is gone through
+        if path.startswith(("runs/", "graphs/")) and place_of(path) not in places:
+            places[place_of(path)] = None
+            with contextlib.suppress(DamageError):  # it is reported with the folder
+                record = store.root.find(Record, path)
+                paths += needs(path, record) if record else []
+    return list(places)
 
 
 def forgotten(store: Store, found: Inventory | None = None) -> list[tuple[str, str]]:
@@ -215,11 +250,9 @@ def forgotten(store: Store, found: Inventory | None = None) -> list[tuple[str, s
     found
         What is in it; None: it is looked at, and no data is read.
     """
-    found = take_inventory(store, check=False) if found is None else found
+    found = found or take_inventory(store, check=False)
     seen = [path for path in sorted(found.leftovers) if not _may_be_wanted(store, path)]
-    places = dict.fromkeys(
-        "/".join(path.split("/")[:2]) if path.count("/") > 1 else path.split("/")[0] for path in seen
-    )
+    places = {place_of(path) if path.count("/") > 1 else path.split("/")[0] for path in seen}
     again = take_inventory(store, places, check=False).leftovers  # a process may have ended since, and named it
     return [(path, again[path]) for path in seen if path in again]
 

@@ -17,6 +17,7 @@ import xxhash
 from bicliq.pipeline.errors import DamageError, InputError
 from bicliq.pipeline.store.folder import TEMPORARY, Folder, storage_errors
 from bicliq.pipeline.store.layout import STORE_FILE, RunFolder, Store
+from bicliq.pipeline.store.needs import needs, place_of
 from bicliq.pipeline.store.record import Record
 from bicliq.pipeline.store.records import (
     Asks,
@@ -101,7 +102,7 @@ def last_of_source(store: Store, source: str) -> Checks | None:
 # ---- writing -------------------------------------------------------------------------------------
 
 
-def make_next(folder: RunFolder, created: str, follows: str | None = None, stands_on: Iterable[str] = ()) -> None:
+def make_next(folder: RunFolder, created: str, follows: str | None = None, asked: RunRecord | None = None) -> None:
     """Make a run, which is published, the latest: give it the next number.
 
     Parameters
@@ -110,15 +111,15 @@ def make_next(folder: RunFolder, created: str, follows: str | None = None, stand
         The run, and when it was published, or rolled back to.
     follows
         The run that must be the latest until then; None: whichever is.
-    stands_on
-        Folders of the store that must stay, as ``runs/3f2a``.
+    asked
+        Its run.json: what it needs must stay; None: nothing is looked for.
 
     Raises
     ------
     Overtaken
-        Where another one is the latest, or one of the folders is gone or about to go.
+        Where another one is the latest, or one of the records is gone or about to go.
     """
-    store, needed = folder.store, tuple(stands_on)
+    store, needed = folder.store, [] if asked is None else needs(RunRecord.at, asked)
     while next((entry.run for entry in _backwards(store)), None) != folder.run:
         number, latest = last_number(store), latest_published(store)
         if follows is not None and latest not in (follows, folder.run) and not _holds(store, latest, follows):
@@ -126,11 +127,11 @@ def make_next(folder: RunFolder, created: str, follows: str | None = None, stand
                 f"{store.uri}: run {latest} became the latest while a version of {follows} was made; nothing was"
                 " changed: give the command again, which then goes on from there (rebase = true does so by itself)"
             )
-        for place in needed:
-            _refuse_pruned(store, place)
-            base = store.graph(place.split("/")[1]).base() if place.startswith("graphs/") else None
+        for path in (path for path in needed if path.startswith(("graphs/", "runs/"))):
+            _refuse_pruned(store, path)
+            base = store.graph(path.split("/")[1]).base() if path.startswith("graphs/") else None
             if base is not None:
-                _refuse_pruned(store, base.place)
+                _refuse_pruned(store, f"{base.place}/{StoredGraph.at}")
         if take_number(store, number + 1, Numbered(run=folder.run, created=created)):
             break
     tell_source(folder, created)
@@ -230,20 +231,15 @@ def next_to_number(records: Mapping[str, Record]) -> tuple[int, Numbered] | None
     return None
 
 
-def unnumbered(records: Mapping[str, Record], paths: set[str]) -> list[str]:
-    """Say which entries of the log are missing, by the sound records and the paths of all."""
-    there = set(_numbers(paths))
-    problems = [
-        f"{number_name(number)}: it is missing, and later ones are there"
-        for number in sorted(set(range(1, max(there, default=0))) - there)
-    ]
+def unnumbered(records: Mapping[str, Record], problems: Iterable[str]) -> list[str]:
+    """Say whether the last entry of the log is missing, by sound records and other paths."""
     missing = next_to_number(records)
-    if missing is not None and max(there) < missing[0]:
-        number, entry = missing
-        problems.append(
-            f"{number_name(number)}: it is missing, and was to say that {entry.run} is the latest; give its command again, or bicliq verify --repair writes it"
-        )
-    return problems
+    if missing is None or number_name(missing[0]) in problems:
+        return []
+    number, entry = missing
+    return [
+        f"{number_name(number)}: it is missing, and was to say that {entry.run} is the latest; give its command again, or bicliq verify --repair writes it"
+    ]
 
 
 def number_name(number: int) -> str:
@@ -277,11 +273,10 @@ def _names(store: Store) -> set[str]:
     return {f"{PLACE}/{str(path).rsplit('/', 1)[-1]}" for path in found}
 
 
-def _refuse_pruned(store: Store, place: str) -> None:
-    """Refuse a run or a graph that is gone or about to go."""
-    record = RunRecord.at if place.startswith("runs/") else StoredGraph.at
-    if store.root.has(f"{place}/{Pruned.at}") or not store.root.has(f"{place}/{record}"):
-        raise Overtaken(f"{store.root.path_of(place)}: it was pruned meanwhile; give the command again")
+def _refuse_pruned(store: Store, path: str) -> None:
+    """Refuse what is gone or about to go."""
+    if store.root.has(f"{place_of(path)}/{Pruned.at}") or not store.root.has(path):
+        raise Overtaken(f"{store.root.path_of(place_of(path))}: it was pruned meanwhile; give the command again")
 
 
 def _holds(store: Store, latest: str | None, version: str) -> bool:

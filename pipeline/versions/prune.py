@@ -2,8 +2,9 @@
 
 Of each *family* (a table's runs of one question, and all versions of them) the last ones are kept,
 or the young ones, and whatever these stand on: bases, layers, graphs. What is not finished, is at
-work, or is a count is never touched. A folder is marked before its record goes, and loses the mark
-last: so what a killed process leaves of it is known for garbage, and goes with the next call.
+work, or is a count is never touched, but for an unfinished version that another one has overtaken.
+A folder is marked before its record goes, and loses the mark last: so what a killed process leaves
+of it is known for garbage, and goes with the next call.
 """
 
 from __future__ import annotations
@@ -12,15 +13,19 @@ import datetime as dt
 import json
 import re
 from collections import defaultdict
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import tell
 from bicliq.pipeline.store.folder import Folder, is_at_work
-from bicliq.pipeline.store.inventory import FORGOTTEN_SECONDS, forgotten, is_forgotten
+from bicliq.pipeline.store.inventory import FORGOTTEN_SECONDS, Inventory, forgotten, is_forgotten, take_inventory
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.log import last_moments, last_number, latest_published, take_number
+from bicliq.pipeline.store.needs import place_of
+from bicliq.pipeline.store.record import Record
 from bicliq.pipeline.store.records import Manifest, Numbered, Pruned, RunRecord, Sources, StoredGraph
 from bicliq.pipeline.versions.sources import name_of_sources
 
@@ -129,14 +134,10 @@ def prune(
         why = f"published before the last {keep_last or 1} of its family" + (
             "" if older_than is None else f", and over {older_than} ago"
         )
-        removed = [
-            Removed(f"runs/{run}", CUT_OFF if run in known.cut_off else why, known.bytes_of(f"runs/{run}"))
-            for run in gone
-        ]
-        removed += [Removed(f"graphs/{graph}", reason, known.bytes_of(f"graphs/{graph}")) for graph, reason in graphs]
-        removed += [Removed(path, reason, known.sizes.get(path, 0)) for path, reason in forgotten(store)]
-        unnamed = known.sources_of_none_but(gone)
-        removed += [Removed(path, "no run that stays names it", known.sizes[path]) for path in unnamed]
+        goes = [(f"runs/{run}", CUT_OFF if run in known.cut_off else why) for run in gone]
+        goes += [*((f"graphs/{graph}", reason) for graph, reason in graphs), *forgotten(store, known.found)]
+        goes += [(path, "no run that stays names it") for path in known.sources_of_none_but(gone)]
+        removed = [Removed(what, reason, known.bytes_of(what)) for what, reason in goes]
         if remove:
             for one in removed:
                 _remove(store, one.what)
@@ -174,33 +175,34 @@ def parse_age(text: str) -> dt.timedelta:
 
 @dataclass
 class _Known:
-    """The records of all runs, and the sizes of all files."""
+    """What is in a store, as a walk over it finds it, and which of it somebody needs."""
 
     store: Store
+    found: Inventory
     asked: dict[str, RunRecord]
     manifests: dict[str, Manifest | None]
     graphs: dict[str, StoredGraph]
-    sizes: dict[str, int]
     used: dict[str, str]
-    at_work: set[str] = field(default_factory=set)
-    cut_off: set[str] = field(default_factory=set)
-    latest: str | None = None
+    at_work: set[str]
+    latest: str | None
 
     @classmethod
     def of(cls, store: Store) -> _Known:
-        runs, graphs = store.runs(), store.graphs()
-        known = cls(
-            store,
-            {run: store.run(run).record() for run in runs},
-            {run: store.run(run).manifest() for run in runs},
-            {graph: store.graph(graph).record() for graph in graphs},
-            {path: size for place in ("runs", "graphs", "sources") for path, size in store.root.files(place).items()},
-            last_moments(store),
-        )
-        known.at_work = {run for run in runs if is_at_work(store.run(run))}
-        known.latest = latest_published(store)
-        known.cut_off = {run for run in set(runs) - known.at_work if known.is_cut_off(run)}
-        return known
+        found = take_inventory(store, check=False)
+        for path, problem in found.problems.items():
+            if path.rsplit("/")[-1] in (RunRecord.at, Manifest.at, StoredGraph.at) and problem.kind != "missing":
+                store.root.read(Record, path)  # it raises: what needs what is not known
+        runs = {record.run: record for path, record in found.records.items() if isinstance(record, RunRecord)}
+        held = {run: record.layered.manifest for run, record in runs.items() if record.layered}
+        manifests = {run: held.get(run) or found.record(Manifest, f"runs/{run}") for run in runs}
+        graphs = {p.split("/")[1]: record for p, record in found.records.items() if isinstance(record, StoredGraph)}
+        at_work = {run for run in runs if is_at_work(store.run(run))}
+        return cls(store, found, runs, manifests, graphs, last_moments(store), at_work, latest_published(store))
+
+    @cached_property
+    def cut_off(self) -> set[str]:
+        """Versions that were not finished, and nobody goes on: another one came between."""
+        return {run for run in set(self.asked) - self.at_work if self._is_cut_off(run)}
 
     def kept(self, keep_last: int, older_than: dt.timedelta | None) -> dict[str, str]:
         """Why each run that stays does."""
@@ -225,78 +227,67 @@ class _Known:
         if self.latest is not None:
             kept.setdefault(self.latest, "the latest")
         for run in list(kept):
-            for below in self._below(run):
-                kept.setdefault(below, f"{run} stands on it")
+            for below in self._reached([run]):
+                if below.startswith("runs/") and below.split("/")[1] in self.asked:
+                    kept.setdefault(below.split("/")[1], f"{run} stands on it")
         return kept
 
-    def is_cut_off(self, run: str) -> bool:
-        """Whether a version was not finished, and nobody goes on: another one came between."""
+    def _is_cut_off(self, run: str) -> bool:
         asked = self.asked[run]
         before, latest = asked.compacts or asked.parent, self.asked.get(self.latest or "")
         now = {self.latest, latest and latest.compacts}
         if before is None or self.manifests[run] is not None or before in now or asked.beside:
             return False
-        folder = self.store.run(run)
-        return folder.is_local or all(
-            is_forgotten(self.store.root, path) for path in self.sizes if path.startswith(f"{folder.place}/")
-        )
+        own = (path for path in self.found.sizes if path.startswith(f"runs/{run}/"))
+        return self.store.root.is_local or all(is_forgotten(self.store.root, path) for path in own)
 
     def marked(self) -> set[str]:
         """Folders of whole runs and graphs that a prune which was cut off meant to remove."""
-        places = {f"runs/{run}" for run in self.asked} | {f"graphs/{graph}" for graph in self.graphs}
-        return {place for place in places if f"{place}/{Pruned.at}" in self.sizes}
+        return {place_of(path) for path, record in self.found.records.items() if isinstance(record, Pruned)}
 
     def by_layers(self) -> list[str]:
         """All runs, each before those that it stands on."""
         return sorted(self.asked, key=lambda run: (-len(self.asked[run].layers), run))
 
+    def _reached(self, runs: Iterable[str]) -> set[str]:
+        """Records that some runs need; one that a version is being written as needs that, too."""
+        runs = set(runs)
+        versions = {self.asked[run].compacts for run in runs if self.manifests[run] is None} & set(self.asked)
+        return self.found.reached(f"runs/{run}/{RunRecord.at}" for run in runs | versions)
+
     def graphs_only_of(self, gone: list[str]) -> list[tuple[str, str]]:
         """Graphs that no other runs need, and those that a killed process left; and why they go."""
-        left = self._with_bases({asked.graph for run, asked in self.asked.items() if run not in gone})
-        of_gone = self._with_bases({self.asked[run].graph for run in gone})
-        of_gone |= {place.removeprefix("graphs/") for place in self.marked() if place.startswith("graphs/")}
-        found = [(graph, "no other run is of it") for graph in sorted(of_gone - left) if graph in self.graphs]
-        going = {graph for graph, _ in found}
-        for graph in sorted(set(self.graphs) - left - of_gone):
-            if self.graphs[graph].base in going:
-                found.append((graph, "what it is made of goes, and no run is of it"))
-            elif "parent" in self.graphs[graph].summary and self._is_old(graph):
-                found.append((graph, "an update that was killed left it"))
-        return sorted(found, key=lambda entry: self.graphs[entry[0]].base is None)
-
-    def _with_bases(self, graphs: set[str]) -> set[str]:
-        """Graphs, and those that they are told by their differences from."""
-        known = (self.graphs[graph].base for graph in graphs if graph in self.graphs)
-        return graphs | {base for base in known if base is not None}
+        left, of_gone = self._reached(set(self.asked) - set(gone)), self._reached(gone)
+        of_gone |= {f"{place}/{StoredGraph.at}" for place in self.marked()}
+        found = dict[str, str]()
+        for graph in self.graphs:
+            if f"graphs/{graph}/{StoredGraph.at}" in of_gone - left:
+                found[graph] = "no other run is of it"
+        for graph, record in self.graphs.items():
+            if f"graphs/{graph}/{StoredGraph.at}" in of_gone | left:
+                continue
+            if record.base in found:
+                found[graph] = "what it is made of goes, and no run is of it"
+            elif "parent" in record.summary and self._is_old(graph):
+                found[graph] = "an update that was killed left it"
+        return sorted(found.items(), key=lambda entry: self.graphs[entry[0]].base is None)
 
     def sources_of_none_but(self, gone: list[str]) -> list[str]:
         """Records of files that were taken which no run names that stays, or is about to."""
-        named: set[str | None] = set()
-        for asked in (asked for run, asked in self.asked.items() if run not in gone):
-            before: str | None = name_of_sources(Sources(taken=asked.taken or {}, before=asked.taken_before))
-            while before is not None and before not in named:
-                named.add(before)
-                found = self.store.root.find(Sources, Sources.name(before))
-                before = asked.taken_before if found is None else found.before
-        there = {path: Sources.pattern.fullmatch(path) for path in self.sizes}
-        left = [path for path, match in there.items() if match and match[1] not in named]
+        stay = [asked for run, asked in self.asked.items() if run not in gone]
+        next_ones = (Sources(taken=asked.taken or {}, before=asked.taken_before) for asked in stay)
+        named = self.found.reached(Sources.name(name_of_sources(one)) for one in next_ones)
+        named |= self._reached(asked.run for asked in stay)
+        left = (path for path in self.found.sizes if Sources.pattern.fullmatch(path) and path not in named)
         return [path for path in left if is_forgotten(self.store.root, path)]
 
     def bytes_of(self, place: str) -> int:
-        """Size of the files in a folder."""
-        return sum(size for path, size in self.sizes.items() if path.startswith(f"{place}/"))
+        """Size of a file, or of the files in a folder."""
+        return sum(size for path, size in self.found.sizes.items() if path == place or path.startswith(f"{place}/"))
 
     def _age(self, run: str) -> tuple[str, str, str]:
         manifest = self.manifests[run]
         return max("" if manifest is None else manifest.created, self.used.get(run, "")), self.asked[run].created, run
-
-    def _below(self, run: str) -> set[str]:
-        """Runs that a version stands on, or one that is being written whole."""
-        asked = self.asked[run]
-        if asked.compacts is not None and self.manifests[run] is None:
-            version = self.asked.get(asked.compacts)
-            return {version.run, *self._below(version.run)} if version and version.layered else set()
-        return ({asked.base, *asked.layers} & set(self.asked)) - {run}
 
     def _family(self, run: str) -> str:
         """What the versions of a run have in common, and full runs of its table with it."""

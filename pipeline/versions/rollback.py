@@ -7,7 +7,6 @@ from bicliq.pipeline.events import tell
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.log import last_moment, make_next
 from bicliq.pipeline.store.manifest import moment_after
-from bicliq.pipeline.store.records import RunRecord
 from bicliq.pipeline.store.states import latest_run, read_run
 from bicliq.pipeline.versions.arrivals import Arrival
 from bicliq.pipeline.versions.quarantine import Quarantine, Why
@@ -70,11 +69,5 @@ def make_latest(store: Store, run: str, follows: str | None = None) -> None:
     opened = read_run(folder)
     if opened.state.name != "published":
         raise InputError(f"{folder.uri}: it is {opened.state}; only what is published can be the latest run")
-    make_next(folder, moment_after(last_moment(store)), follows, stands_on(opened.asked))
+    make_next(folder, moment_after(last_moment(store)), follows, opened.asked)
     tell("version is the latest again", run=run)
-
-
-def stands_on(asked: RunRecord) -> list[str]:
-    """Return the folders that a run needs, as ``runs/3f2a``, by its run.json; its own is not."""
-    runs = dict.fromkeys(run for run in (asked.base, *asked.layers) if run != asked.run)
-    return [f"graphs/{asked.graph}", *(f"runs/{run}" for run in runs)]

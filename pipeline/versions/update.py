@@ -64,7 +64,7 @@ from bicliq.pipeline.versions.layer import (
     write_changes,
 )
 from bicliq.pipeline.versions.portions import Found, find_changes
-from bicliq.pipeline.versions.rollback import make_latest, stands_on
+from bicliq.pipeline.versions.rollback import make_latest
 from bicliq.pipeline.versions.sources import (
     SourceFile,
     all_taken,
@@ -435,7 +435,7 @@ class _Update:
         record = self._described(asked, layers[:stay], written, found, extended)
         stands = self._folder.commit(record.at, record)
         try:
-            make_next(self._folder, record.version.manifest.created, self._follows, stands_on(record))
+            make_next(self._folder, record.version.manifest.created, self._follows, record)
         except Overtaken:
             self._folder.remove(record.at, *record.named)
             raise

@@ -24,7 +24,7 @@ from bicliq.kernels.cuda import row_groups as cuda_row_groups
 from bicliq.kernels.cuda import stream as cuda_stream
 from bicliq.kernels.cuda.device import MEMORY_VARIABLE
 from bicliq.kernels.cuda.row_groups import DeviceRowGroups, encode_on_device
-from bicliq.kernels.cuda.tuning import Tuning, tuned
+from bicliq.kernels.cuda.search_program import Tuning, tuned
 
 FEW_WARPS = Tuning(warps_a_block=4, blocks_a_multiprocessor=1, most_multiprocessors=2, nodes_a_poll=2)
 MEMORY = 512 << 20  # bytes; what the search takes is cleared and tracked word by word

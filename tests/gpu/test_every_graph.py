@@ -9,8 +9,7 @@ import pytest
 
 from bicliq import kernels
 from bicliq.kernels.cuda.device import current_device
-from bicliq.kernels.cuda.search_program import compiled_search
-from bicliq.kernels.cuda.tuning import Tuning, tuned
+from bicliq.kernels.cuda.search_program import Tuning, compiled_search, tuned
 from tests.real_graphs import COUNTS, DIGESTS, load
 
 REASON = kernels.why_not("cuda")

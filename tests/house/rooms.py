@@ -14,6 +14,7 @@ from __future__ import annotations
 
 BASE = [
     "bicliq.pipeline.bounds",
+    "bicliq.pipeline.settings_file",
     "bicliq.pipeline.variables",
     "bicliq.pipeline.words",
     "bicliq.pipeline.columns",
@@ -54,6 +55,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     ],
     "bicliq.pipeline": [],
     "bicliq.pipeline.bounds": [],
+    "bicliq.pipeline.settings_file": [],
     "bicliq.pipeline.variables": [],
     "bicliq.pipeline.words": [],
     "bicliq.pipeline.columns": ["bicliq.pipeline.extras"],
@@ -65,6 +67,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     "bicliq.pipeline.settings": [
         "bicliq.pipeline.bounds",
         "bicliq.pipeline.errors",
+        "bicliq.pipeline.settings_file",
         "bicliq.pipeline.times",
         "bicliq.pipeline.variables",
     ],
@@ -113,6 +116,7 @@ MAY_IMPORT: dict[str, list[str]] = {
         "bicliq.kernels",
         "bicliq.pipeline.picture",
         "bicliq.pipeline.stages.*",
+        "bicliq.pipeline.results.*",
         "bicliq.pipeline.report.*",
         "bicliq.pipeline.run",
     ],

@@ -183,6 +183,105 @@ def test_dates_of_eight_digits_are_not_read_as_seconds_of_1970(tmp_path, kind):
         assert bicliq.enumerate(source(times), **asked).to_arrow()["left"].to_pylist() == [["a"]]
 
 
+@pytest.mark.parametrize(("times", "what"), [
+    ([2023, 2024], "four digits may be a year.*write 2023-01-01, or 1970-01-01T00:33:43"),
+    ([45292.5, 45300], "days, as Excel counts them.*write 2024-01-01, or 1970-01-01T12:34:52"),
+])  # fmt: skip
+@pytest.mark.parametrize("kind", ["csv", "pandas"])
+def test_years_and_days_of_excel_are_not_read_as_seconds_of_1970(tmp_path, times, what, kind):
+    frame = pd.DataFrame({"u": ["a", "b"], "v": ["x", "x"], "t": times})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(InputError, match=what):
+        bicliq.enumerate(frame if kind == "pandas" else tmp_path / "t.csv", left="u", right="v", time="t", window="7d")
+
+
+def test_a_message_about_a_time_quotes_that_time_alone(tmp_path):
+    message = refusal(
+        tmp_path, "t.csv", "u,v,t\na,x,21-07-2015\nb,x,05-01-2015\n", left="u", right="v", time="t", since="2015-01-02"
+    )
+    assert "'21-07-2015' is neither Unix seconds nor an ISO date (as 2026-01-31" in message
+    assert "05-01" not in message
+
+
+@pytest.mark.parametrize(("text", "settings", "edges"), [
+    ("1,5;2\n2,5;3\n", {}, None),
+    ("a;b,x\nc;d,x\n", {"header": False}, None),
+    ("a;b,x\nc;d,x\n", {"header": False, "delimiter": ","}, {("a;b", "x"), ("c;d", "x")}),
+    ("a;b,x\nc;d,x\n", {"header": False, "split": ";"}, {(u, "x") for u in "abcd"}),
+    ("a,b;x\nc,d;x\n", {"header": False, "split": ","}, {(u, "x") for u in "abcd"}),
+    ("u,v\na;b,x\n", {}, {("a;b", "x")}),
+])  # fmt: skip
+def test_a_delimiter_that_may_be_either_is_asked_for(tmp_path, text, settings, edges):
+    if edges is None:
+        assert "may be cut at ',' or ';'" in refusal(tmp_path, "t.csv", text, **settings)
+        return
+    (tmp_path / "t.csv").write_text(text)
+    assert edges_of(read(tmp_path / "t.csv", **settings)) == edges
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("door", ["csv", "frame", "update"])
+def test_names_of_columns_amid_the_rows_are_said(tmp_path, mark, door):
+    text = "u,v\na,x\n"
+    (tmp_path / "t.csv").write_text(text + mark + text)
+    frame = pd.DataFrame({"u": ["a", f"{mark}u"], "v": ["x", "v"]})
+    store = tmp_path / "store"
+    if door == "update":
+        bicliq.enumerate(pd.DataFrame({"u": ["b"], "v": ["x"]}), store=store)
+        assumed = bicliq.update(store, tmp_path / "t.csv").account["assumed"]
+    else:
+        assumed = bicliq.enumerate(frame if door == "frame" else tmp_path / "t.csv").account["assumed"]
+    assert [sentence for sentence in assumed if "the names of the columns, 'u' and 'v', are labels as well" in sentence]
+
+
+def test_labels_that_differ_in_what_is_not_seen_are_counted_and_said(tmp_path):
+    (tmp_path / "t.csv").write_text("u,v\na\u200b,x\na,x\nb,x\u00ad\n")
+    summary = read(tmp_path / "t.csv").summary
+    assert summary["noted"] == {"alike_but_for_unseen": 2}
+    assert any(r"as 'a' and 'a\u200b'" in sentence for sentence in summary["assumed"])
+
+
+def test_names_of_people_are_no_lists(tmp_path):
+    for names, said in (('"Smith, John"\n"Ó Briain, Máire"', 0), ('"jam, tea"\n"oil, tea"', 1)):
+        (tmp_path / "t.csv").write_text("u,v\n" + "".join(f"{name},x\n" for name in names.split("\n")))
+        assert len(read(tmp_path / "t.csv").summary["assumed"]) == 1 + said
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("ann,jam\n", "line 1 (ann, jam) was taken for names of columns; say header = false"),
+    ("# nothing\n# here\n", "holds nothing but comments"),
+    ("version https://git-lfs.github.com/spec/v1\noid sha256:abc\nsize 12\n", "a pointer of Git LFS"),
+    ("a,b,c\n1,10,0.5\n2,10,3\n", "a row has, read it with format = 'matrix'"),
+    ("user_id,item_id,rating\n1,10,5\n2,10,3\n", "name them, as in left = 'user_id', right = 'item_id'"),
+    ("u,i,r\n1,10,5\n1,11,3\n", "name them, as in left = 'u', right = 'i'"),
+])  # fmt: skip
+def test_a_table_that_is_none_or_not_clear_says_why(tmp_path, text, words):
+    assert words in refusal(tmp_path, "t.csv", text)
+
+
+def test_a_delimiter_may_be_written_as_hive_does(tmp_path):
+    (tmp_path / "t.csv").write_text("ann\x01jam\n1\x012\n")
+    assert edges_of(read(tmp_path / "t.csv", delimiter="\\x01", header=False)) == {("ann", "jam"), ("1", "2")}
+
+
+def test_a_settings_file_of_windows_is_read_and_a_lost_setting_found(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("bicliq.toml").write_text("\ufeff[search]\nmin_left = 3\n", encoding="utf-8")
+    assert load_settings().search.min_left == 3
+    Path("bicliq.toml").write_text("min_left = 3\n")
+    with pytest.raises(InputError, match=r"did you mean search\.min_left\?"):
+        load_settings()
+
+
+def test_questions_take_lists_of_labels_and_weights_that_are_numbers():
+    table = {"ann": ["x"], "a": ["x"], "n": ["x"]}
+    for name in ("containing", "within"):
+        with pytest.raises(InputError, match=rf"{name} = 'ann' is one label, and a list is asked for: \['ann'\]"):
+            bicliq.find(table, **{name: "ann"})
+    with pytest.raises(InputError, match="left_weights: 'ann' weighs nan"):
+        bicliq.find(table, by="weight", left_weights={"ann": float("nan")})
+
+
 @pytest.mark.parametrize("name", ["since", "until"])
 def test_a_date_of_eight_digits_is_no_second_in_settings(name):
     with pytest.raises(InputError, match=r"Write 2024-01-01; Unix seconds that are meant are 20240101\.0"):

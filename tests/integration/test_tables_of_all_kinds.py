@@ -6,6 +6,7 @@ from decimal import Decimal
 from functools import partial
 
 import duckdb
+import fsspec
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -67,6 +68,15 @@ REFUSED = {
     "lists of lists": (pl.DataFrame({"u": ["a"], "v": [[["x"]]]}), "has no labels"),
     "lists on both sides": (pl.DataFrame({"u": [["a"]], "v": [["x"]]}), "both columns, 'u', 'v', hold lists"),
     "lists of two": ([["ann", "jam"], ["bob", "jam"]], "each is a list of two"),
+    "tuples of three": ([("ann", "jam", "2024"), ("bob", "tea", "2023")], "each is a tuple of 3.*format = 'baskets'"),
+    "a list of frames": ([pd.DataFrame({"u": ["ann"], "v": ["jam"]})], "basket 0 is a DataFrame.*concat"),
+    "a dict of frames": ({"a": pl.DataFrame({"u": ["ann"], "v": ["jam"]})}, "basket 'a' is a DataFrame"),
+    "an index of levels": (pd.DataFrame({"w": [1]}, pd.MultiIndex.from_tuples([("ann", "jam")])), r"reset_index\(\)"),
+    "integers of 128 bits": (
+        pl.DataFrame({"u": pl.Series([1], dtype=pl.Int128), "v": ["x"]}),
+        "cannot be taken as Arrow.*cast the column",
+    ),
+    "one column": (pd.DataFrame({"u": ["ann"]}), "a left and a right column$"),
     "records": ([{"u": "ann", "v": "jam"}, {"u": "bob", "v": "jam"}], r"pandas\.DataFrame\(rows\)"),
     "records of numbers": ([{"u": 1, "v": 2}, {"u": 2, "v": 2}], r"pandas\.DataFrame\(rows\)"),
     "a series of records": (pd.Series([{"u": "ann", "v": "jam"}]), "and not numbers alone"),
@@ -124,6 +134,25 @@ def test_labels_of_a_matrix_that_blanks_would_unite_are_refused(labels, side):
     sides[side] = labels
     with pytest.raises(bicliq.InputError, match="labels are there twice"):
         bicliq.from_matrix(np.eye(2), *sides)
+
+
+def test_names_of_columns_of_a_matrix_are_no_tuples():
+    frame = pd.DataFrame([[1, 0], [1, 1]], columns=pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")]))
+    with pytest.raises(bicliq.InputError, match=r"names of its columns have several levels.*join them"):
+        bicliq.enumerate(frame, format="matrix")
+    frame.columns = ["_".join(map(str, names)) for names in frame.columns]
+    assert groups(frame, format="matrix") == {((0, 1), ("a_x",)), ((1,), ("a_x", "a_y"))}
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("t.net", '*Vertices 4 2\n1 "a"\n2 "a "\n3 "x"\n4 "y"\n*Edges\n1 3\n2 4\n'),
+    ("t.net", '*Vertices 4 2\n1 "2"\n3 "x"\n4 "y"\n*Matrix\n1 0\n0 1\n'),
+    ("t.dl", "dl nr=2 nc=2 format=fullmatrix\nlabels embedded\ndata:\nx y\na 1 0\na 0 1\n"),
+])  # fmt: skip
+def test_vertices_of_a_network_that_share_a_label_are_refused(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(bicliq.InputError, match="would become one"):
+        bicliq.enumerate(tmp_path / name)
 
 
 def test_lists_of_two_are_baskets_where_that_is_said():
@@ -273,6 +302,27 @@ def test_tables_within_files_are_named(tmp_path):
         bicliq.enumerate(f"{tmp_path / 's.xlsx'}::nope")
 
 
+def test_a_duckdb_file_that_cannot_be_read_is_refused(tmp_path):
+    (tmp_path / "none.duckdb").write_text("u,v\nann,jam\n")
+    with pytest.raises(
+        bicliq.InputError, match=r"none\.duckdb: cannot be read as a DuckDB file: .*close it elsewhere, or check"
+    ):
+        bicliq.enumerate(tmp_path / "none.duckdb")
+    duckdb.connect(str(tmp_path / "empty.duckdb")).close()
+    with pytest.raises(bicliq.InputError, match="holds 0 tables; name another file"):
+        bicliq.enumerate(tmp_path / "empty.duckdb")
+    with duckdb.connect(str(tmp_path / "s.duckdb")) as database:
+        database.execute("create table sales as select 'ann' u, 'jam' v")
+    with pytest.raises(bicliq.InputError, match="holds no table 'nope'; there are: 'sales'"):
+        bicliq.enumerate(f"{tmp_path / 's.duckdb'}::nope")
+    for asked in ({"skip": 1}, {"comment": "#"}):
+        with pytest.raises(bicliq.InputError, match="duckdb"):
+            bicliq.enumerate(tmp_path / "s.duckdb", **asked)
+    fsspec.filesystem("memory").pipe("/shop.duckdb", (tmp_path / "s.duckdb").read_bytes())
+    with pytest.raises(bicliq.InputError, match="read where it lies on a disk; copy it"):
+        bicliq.enumerate("memory://shop.duckdb", format="duckdb")
+
+
 def in_folders(folder, kind, header=True):
     """A table in folders of a year each, in files of some kind."""
     for year, items in (("2024", ["jam", "tea"]), ("2025", ["tea"])):
@@ -294,7 +344,9 @@ def in_folders(folder, kind, header=True):
 def test_a_key_of_a_folder_is_a_column_where_it_is_named(tmp_path, kind):
     folder = in_folders(tmp_path, kind)
     assert groups(folder, left="year", right="item") == {((2024,), ("jam", "tea")), ((2024, 2025), ("tea",))}
-    assert groups(folder, left="item", right="n", time="year", since="2025.0") == {(("tea",), ("x",))}
+    assert groups(folder, left="item", right="n", weight="year", min_weight=2025) == {(("tea",), ("x",))}
+    with pytest.raises(bicliq.InputError, match=r"\(time\).*four digits may be a year"):
+        bicliq.enumerate(folder, left="item", right="n", time="year", since="2025.0")
     with pytest.raises(bicliq.InputError, match="there is no column 'month'"):
         bicliq.enumerate(folder, left="month", right="item")
 

@@ -21,12 +21,14 @@ from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import Settings, load_settings
 from bicliq.pipeline.stages.planned import read_plan
 from bicliq.pipeline.stages.publish import publish
-from bicliq.pipeline.stages.verify import places_of, verify, verify_store
+from bicliq.pipeline.stages.verify import verify, verify_store
 from bicliq.pipeline.stages.verify_roots import EVERY_ROOT, NAMED
 from bicliq.pipeline.store.biclique_file import BicliqueWriter
 from bicliq.pipeline.store.bicliques import MASK, SCHEMA, batches_of
+from bicliq.pipeline.store.folder import Folder
+from bicliq.pipeline.store.inventory import places_of
 from bicliq.pipeline.store.labels import read_hashes
-from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import Commit, LayerRows, PlanRecord, Version
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.store.sizes import Sizes
@@ -310,10 +312,10 @@ def test_each_run_below_a_version_is_looked_at_once(tmp_path, monkeypatch) -> No
         record = replace(asked, run=name, parent=names[number - 1], layered=layered)
         store.run(name).write(record.at, record)
     read: list[str] = []
-    real = RunFolder.read_bytes
-    monkeypatch.setattr(RunFolder, "read_bytes", lambda self, name: read.append(self.run) or real(self, name))
+    real = Folder.read_bytes
+    monkeypatch.setattr(Folder, "read_bytes", lambda self, name: read.append(name.split("/")[1]) or real(self, name))
     assert set(places_of(store, names[-1])) == {f"graphs/{graph}", *(f"runs/{name}" for name in names)}
-    assert sorted(read) == sorted(names)
+    assert sorted(read) == sorted([graph, *names])
 
 
 # ---- the command ---------------------------------------------------------------------------------

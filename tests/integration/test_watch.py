@@ -120,6 +120,17 @@ def test_what_is_no_file_is_named_and_links_to_files_are_taken(tmp_path, orders,
     assert taken.waiting == ()
 
 
+def test_a_look_says_in_plain_text_what_was_dropped_and_passed_over(tmp_path, orders, capsys):
+    command = ["watch", str(orders), "--store", str(tmp_path / "store"), "--once", "--settle", "0s", "--nulls", "drop"]
+    for name in ("1.csv", "2.csv"):
+        put(orders, name, [("null", "jam"), (name, "jam")])
+        (orders / ".hidden").touch()
+        assert invoke(command) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert "1 other file passed over" in said
+        assert "2 rows read: 0 repeat an edge; 1 dropped: nulls" in said
+
+
 def test_a_file_that_changed_is_an_error_that_names_the_version_and_one_that_was_touched_is_none(
     tmp_path, orders, capsys
 ):

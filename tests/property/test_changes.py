@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bicliq import kernels
-from bicliq.kernels.cuda.tuning import Tuning, tuned
+from bicliq.kernels.cuda.search_program import Tuning, tuned
 from bicliq.kernels.enumeration import checked_request
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from tests import host_changes, host_cupy, host_kernels
@@ -156,7 +156,7 @@ def test_lists_that_are_none_are_not_united(spoilt, problem):
 def test_what_a_gpu_has_judged_is_what_the_cpu_finds(batch, least, threads, in_groups):
     expected = found_by(*batch, least)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels.backend, "_why_not_cuda", lambda: None)
+        patch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
         if in_groups:
             patch.setattr("bicliq.kernels.changes.PATHS_A_SEARCH", 20)
             patch.setattr("bicliq.kernels.changes.COPIED_AT_ONCE", 3)

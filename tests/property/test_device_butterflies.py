@@ -26,7 +26,7 @@ RANDOM = settings(deadline=None, suppress_health_check=[HealthCheck.function_sco
 def gpu():
     """A machine whose GPU is this one's processor."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels.backend, "_why_not_cuda", lambda: None)
+        patch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
         with host_cupy.installed(HostCupy(host_kernels.COUNTS, memory=MEMORY), patch) as cupy:
             yield cupy
 

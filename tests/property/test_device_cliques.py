@@ -163,7 +163,7 @@ def test_a_time_limit_is_heard_while_the_host_plans():
     random = np.random.default_rng(1)
     graph = dimacs.csr_of_matrix(np.triu(random.random((6000, 6000)) < 0.5, 1))
     started = time.monotonic()
-    whole = SimpleNamespace(**load_extension().CliquePlanning(*graph, 0).result())
+    whole = SimpleNamespace(**load_extension().plan_cliques(*graph, 0).result())
     all_seconds = time.monotonic() - started
     started = time.monotonic()
     found = search([EmulatedGpu()], *graph, time_limit=0.02 * all_seconds)

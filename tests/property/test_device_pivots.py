@@ -25,7 +25,7 @@ MEMORY = 1 << 28
 def gpu():
     """A machine whose GPU is this one's processor."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels.backend, "_why_not_cuda", lambda: None)
+        patch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
         with host_cupy.installed(HostCupy(host_kernels.COUNTS, memory=MEMORY), patch) as cupy:
             yield cupy
 

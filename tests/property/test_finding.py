@@ -159,6 +159,30 @@ def test_surprise_may_have_the_degrees_of_another_graph(
         assert found(graph, k, "surprise", side=side, min_value=least, **asked) == expected
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_surprise_finds_planted_blocks_and_what_is_between_hubs_as_all_sorted(seed: int) -> None:
+    """Groups that greed finds in a core may lack members outside of it."""
+    random = np.random.default_rng(seed)
+    odds = np.outer(random.lognormal(-2, 1, 50), 5 / np.arange(1, 41) ** 0.8)
+    joined = random.random((50, 40)) < odds / (1 + odds)
+    for _ in range(2):
+        joined[np.ix_(random.choice(50, 7, False), random.choice(40, 6, False))] = True
+    left, right = np.nonzero(joined)
+    graph = Graph(50, 40, tuple(zip(left.tolist(), right.tolist(), strict=True)))
+    terms, groups = kernels.SurpriseTerms.of_degrees(joined.sum(1), joined.sum(0)), []
+    with kernels.stream_maximal_bicliques(*graph.csr) as stream:
+        for batch in stream:
+            for i, value in enumerate(terms.of(batch)):
+                u = batch.left[slice(*batch.left_offsets[i : i + 2])].tolist()
+                v = batch.right[slice(*batch.right_offsets[i : i + 2])].tolist()
+                groups.append((round(value / SURPRISE_UNIT), sorted(u), sorted(v)))
+    groups.sort(key=lambda group: (-group[0], -len(group[1]) * len(group[2]), group[1]))
+    for side in ("left", "right"):
+        assert found(graph, 25, "surprise", side=side) == groups[:25]
+        above = [group for group in groups if group[0] >= 1]
+        assert found(graph, len(groups), "surprise", side=side, min_value=SURPRISE_UNIT) == above
+
+
 @pytest.mark.parametrize("lanes", ["portable", "avx2", "avx512"])
 def test_lanes_find_the_same(lanes: str, monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(5)

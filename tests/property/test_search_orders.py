@@ -60,7 +60,7 @@ def test_sizes_agree_with_networkx(parts, size, density, seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_a_planted_colouring_is_found_and_gives_the_order(seed):
     graph = planted(16, 16, 0.6, seed)
-    plan = SimpleNamespace(**load_extension().CliquePlanning(*graph, 0).result())
+    plan = SimpleNamespace(**load_extension().plan_cliques(*graph, 0).result())
     order = plan.ids[plan.whole]
     assert sorted(order.tolist()) == list(range(256))
     runs = runs_of_strangers(graph, order)

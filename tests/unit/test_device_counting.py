@@ -58,5 +58,5 @@ def test_small_subsets_are_all_there():
 def test_a_gpu_that_is_not_there_is_a_clear_error():
     if kernels.why_not("cuda") is None:
         pytest.skip("there is a GPU")
-    with pytest.raises(kernels.BackendError, match=r"'cuda' cannot do this here: .*use the CPU backend"):
+    with pytest.raises(kernels.BackendError, match=r"'cuda' cannot run here: .*use the CPU backend"):
         kernels.count_bicliques(*random_graph(0, 5, 5, 0.5), 2, 2, backend="cuda")

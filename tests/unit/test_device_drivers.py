@@ -11,8 +11,8 @@ import pytest
 
 from bicliq import kernels
 from bicliq.kernels.cuda import clique, counting, device, enumeration, finding, search_memory, stream, table
-from bicliq.kernels.cuda.layout import Struct
-from bicliq.kernels.cuda.tuning import Tuning, tuned
+from bicliq.kernels.cuda.program import Struct
+from bicliq.kernels.cuda.search_program import Tuning, tuned
 from bicliq.kernels.finding import OBJECTIVES
 from tests import dimacs, host_cupy, host_kernels
 from tests.emulated_gpu import run_clique_groups
@@ -48,7 +48,7 @@ CLIQUES = {"search_cliques": search_cliques, "build_clique_roots": build_clique_
 @pytest.fixture
 def gpu(monkeypatch):
     """A machine whose GPU is this one's processor."""
-    monkeypatch.setattr(kernels.backend, "_why_not_cuda", lambda: None)
+    monkeypatch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
     functions = {**host_kernels.ENUMERATION, **host_kernels.COUNTS, **CLIQUES}
     with host_cupy.installed(HostCupy(functions), monkeypatch) as cupy, tuned(Tuning(most_multiprocessors=1)):
         yield cupy

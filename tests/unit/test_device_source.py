@@ -27,9 +27,8 @@ from bicliq.kernels.cuda import (
     sizes,
     table,
 )
-from bicliq.kernels.cuda.layout import SharedEnum, Struct, Values
-from bicliq.kernels.cuda.program import OPTIONS, SOURCES, Program
-from bicliq.kernels.cuda.tuning import Tuning
+from bicliq.kernels.cuda.program import OPTIONS, SOURCES, Program, SharedEnum, Struct, Values
+from bicliq.kernels.cuda.search_program import Tuning
 from tests.nightly import NIGHTLY
 
 PROGRAMS = {

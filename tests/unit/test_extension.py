@@ -72,7 +72,7 @@ def begun(name: str) -> Callable[[np.ndarray, np.ndarray], Any]:
         "butterflies": lambda starts, row: extension.ButterflyCount(starts, row, 0, False, 1),
         "estimate": lambda starts, row: extension.Estimate(starts, row, 0, True, [1], [1], 1, 1, 0, 1, 1, 1, 1),
         "clique": lambda starts, row: extension.CliqueSearch(starts, row, 0, False, 1, True, True),
-        "clique_plan": lambda starts, row: extension.CliquePlanning(starts, row, 0),
+        "clique_plan": lambda starts, row: extension.plan_cliques(starts, row, 0),
         "projection": lambda starts, row: extension.OneMode(starts, row, 0, False, 1, 1),
         "undirected": extension.undirected_fault,
         "grouping": lambda starts, row: extension.group_roots(starts, row, NO_STARTS, NO_STARTS, 1),

@@ -19,12 +19,12 @@ from bicliq.flows.cli.commands import Room
 from bicliq.flows.cli.options import CONTRADICTIONS, PANELS, TAKES, settings_options
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.settings import (
-    SETTINGS_FILE,
     IngestSettings,
     Settings,
     fields_of,
     load_settings,
 )
+from bicliq.pipeline.settings_file import SETTINGS_FILE
 from bicliq.pipeline.variables import OTHER_VARIABLES, variable_of
 
 ROOT = Path(__file__).parents[2]

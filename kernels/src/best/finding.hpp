@@ -4,12 +4,13 @@
 // (objective.hpp), ordered as best_list.hpp says; with k = 1 a maximum biclique.
 //
 // Method: greedy climbs say what is wanted (greedy.hpp), where vertices have terms stars as well
-// (stars.hpp). By size and by surprise, the search then goes from range to range of numbers of
-// rows, each in the core of the graph that can hold such answers (row_ranges.hpp, size_bounds.hpp,
-// core_parts.hpp), which is small, and branches on the side of which answers have fewer; by weight
-// it is one search. Degrees bound what each root can hold (root_bounds.hpp), and roots are searched
-// from the largest bound down. The search below a root is the enumeration's (mbe.hpp), whose nodes
-// are bounded by best_sink.hpp. For a GPU only the beginning is found here (`open`).
+// (stars.hpp), by surprise in small cores too. By size and by surprise, the search then goes from
+// range to range of numbers of rows, each in the core of the graph that can hold such answers
+// (row_ranges.hpp, size_bounds.hpp, core_parts.hpp), which is small, and branches on the side of
+// which answers have fewer; by weight it is one search. Degrees bound what each root can hold
+// (root_bounds.hpp), and roots are searched from the largest bound down. The search below a root is
+// the enumeration's (mbe.hpp), whose nodes are bounded by best_sink.hpp. For a GPU only the
+// beginning is found here (`open`).
 //
 // Cost: O(edges) before the search, for graph, bounds and greed; the search visits the nodes whose
 // bound reaches the k-th best. Memory: that of an enumeration, and the k answers.
@@ -82,7 +83,8 @@ class Finding {
 
  private:
   static constexpr usize kStarsAnAnswer = 4, kMostStars = 1024;  // that are looked at, on each side
-  static constexpr usize kCheapShare = 2;  // parts of more of the edges are not cheap beside a GPU
+  static constexpr usize kCheapShare = 2;  // parts of more of the edges are not cheap
+  static constexpr u32 kSmallestCore = 2;
   static constexpr usize kFruitless = 4;  // climbs in a row that find nothing better: greed is over
   static constexpr u64 kGreedyEdges = 1 << 17;  // of greed, besides two looks at every edge: 0.3 ms
 
@@ -106,14 +108,16 @@ class Finding {
       expect_star(*cores);
       if (!scores_.by_size()) offer_stars(*cores);
       if (scores_.by_size()) guess(*cores);
-      if (!knows_what_is_wanted() || !scores_.by_size()) open_all(*cores);
-      if (scores_.objective == Objective::surprise)
+      if (scores_.objective == Objective::surprise) {
+        climb_in_cores(*cores);
         bounds_ = SizeBounds(sides(*cores).rows(), row_terms(), sides(*cores).columns(), column_terms(), request_.terms.correction);
+      }
+      if (!knows_what_is_wanted() || !scores_.by_size()) open_all(*cores);
     }
     const Stopwatch watch(search_seconds_);
     if (!knows_what_is_wanted() || !scores_.by_size()) {
       climb();
-      if (!scores_.by_size()) climb_far();
+      if (!scores_.by_size()) climb_far(best_);
     }
     if (knows_what_is_wanted())
       search_by_rows(*cores);
@@ -235,18 +239,48 @@ class Finding {
     open_stage(part_of(cores, sizes), sizes);
   }
 
-  /// Range after range (row_ranges.hpp).
-  void search_by_rows(CoreParts& cores) {
-    const u32 most_columns = sides(cores).rows().largest();
-    const auto needed = [&](u32 fewest, u32 most) {
+  /// The columns that answers of so many rows need.
+  auto needed_in(CoreParts& cores) {
+    return [this, most_columns = sides(cores).rows().largest()](u32 fewest, u32 most) {
       return bounds_.columns_needed(scores_, best_.least(), fewest, most, most_columns);
     };
+  }
+  /// Range after range (row_ranges.hpp).
+  void search_by_rows(CoreParts& cores) {
     const auto open = [&](const Sizes& sizes) { return open_range(cores, sizes); };
     const auto search = [this] { this->search(); };
     if (scores_.objective == Objective::surprise)
-      search_from_few_rows(sides(cores), scores_.sizes, best_, needed, open, search);
+      search_from_few_rows(sides(cores), scores_.sizes, best_, needed_in(cores), open, search);
     else
-      best::search_by_rows(sides(cores), scores_.sizes, best_, needed, open, search);
+      best::search_by_rows(sides(cores), scores_.sizes, best_, needed_in(cores), open, search);
+  }
+  /// Greed where all are joined to many, then to half as many: small parts, where groups are
+  /// beyond chance that hubs hide from greed. Smaller groups than a part is made for may lack
+  /// members that it has not, so that all are closed in the whole graph.
+  void climb_in_cores(CoreParts& cores) {
+    const Sizes asked = sides(cores).had(scores_.sizes);
+    Sizes sizes = asked;
+    for (u32 n = asked.max_rows / 2; n >= kSmallestCore; n /= 2) {
+      crew_.check();
+      sizes.min_rows = std::max(n, asked.min_rows), sizes.min_columns = std::max(n, asked.min_columns);
+      const CorePart part = part_of(cores, sizes);
+      if (part.indices.empty()) continue;
+      if (kCheapShare * part.indices.size() > static_cast<usize>(request_.indptr[request_.n_left])) break;
+      open_stage(part, asked);
+      BestList found(request_.k, best_.least());
+      climb_far(found);
+      for (const Answer& answer : found.answers()) {
+        Ids right = all_have(cores.left(), answer.left), left = all_have(cores.right(), right);
+        offer_closed(std::move(left), std::move(right));
+      }
+    }
+    stage_ = Stage();
+  }
+  void offer_closed(Ids left, Ids right) {
+    const bool turned = request_.columns_are_left;
+    if (!scores_.sizes.accepts(turned ? right.size() : left.size(), turned ? left.size() : right.size())) return;
+    const i64 value = request_.terms.surprise(left, right);
+    if (value >= best_.least()) best_.offer({value, std::move(left), std::move(right)});
   }
   bool open_range(CoreParts& cores, const Sizes& sizes) {
     crew_.check();
@@ -297,10 +331,10 @@ class Finding {
     BestSink sink(s.scores, s.numbers, s.most_rows, best_);
     climb_from_first(s.graph, s.scores.sizes, sink, s.order, s.bounds, best_, kGreedyEdges, kFruitless, [this] { crew_.check(); });
   }
-  void climb_far() {
+  void climb_far(BestList& best) {
     const Stage& s = stage_;
-    BestSink sink(s.scores, s.numbers, s.most_rows, best_);
-    climb_where_promising(s.graph, s.scores.sizes, sink, s.order, s.bounds, best_.least(), scores_.objective == Objective::surprise,
+    BestSink sink(s.scores, s.numbers, s.most_rows, best);
+    climb_where_promising(s.graph, s.scores.sizes, sink, s.order, s.bounds, best.least(), scores_.objective == Objective::surprise,
                           [this] { crew_.check(); });
   }
   void search() {

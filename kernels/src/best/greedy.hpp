@@ -129,7 +129,7 @@ void climb_from_first(const Graph& graph, const Sizes& sizes, Sink& sink, const 
 template <class Sink, class Check>
 void climb_where_promising(const Graph& graph, const Sizes& sizes, Sink& sink, std::vector<u32> roots,
                            const std::vector<i64>& bounds, i64 least, bool choices_cost, const Check& check) {
-  constexpr u64 kMostEdges = 1 << 26;  // 0.2 s
+  constexpr u64 kMostEdges = 1 << 24;  // 0.1 s
   const u64 share = choices_cost ? 1 : 24;  // of the edges that opening all of them would look at
   constexpr usize kClimbs = 64;
   roots.erase(std::remove_if(roots.begin(), roots.end(), [&](u32 v) { return bounds[v] < least; }), roots.end());

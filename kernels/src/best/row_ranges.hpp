@@ -73,24 +73,33 @@ void search_by_rows(const RowsAndColumns& graph, const Sizes& asked, const BestL
 }
 
 /// The same from few rows to many, each range twice as far as the one before: by surprise, answers
-/// of few rows are found soon, and those among hubs are hardest to rule out.
+/// of few rows are found soon, and those among hubs are hardest to rule out. The range of the best
+/// answer that is known comes first, as more like it are near.
 template <class Needed, class Open, class Search>
 void search_from_few_rows(const RowsAndColumns& graph, const Sizes& asked, const BestList& best, const Needed& needed, const Open& open,
                           const Search& search) {
   const DegreeOrder &rows = graph.rows(), &columns = graph.columns();
-  const u32 most = graph.had(asked).max_rows;
-  Sizes sizes = asked;
-  for (sizes.min_rows = std::max(asked.min_rows, 1u); sizes.min_rows <= most;) {
-    const i64 least = best.least();
-    sizes.max_rows = std::min(2 * u64{sizes.min_rows} - 1, u64{most});
-    sizes.min_columns = needed(sizes.min_rows, sizes.max_rows);
-    const bool fits = rows.at_least(sizes.min_columns) >= sizes.min_rows && columns.at_least(sizes.min_rows) >= sizes.min_columns;
-    if (fits && open(sizes)) {
-      if (best.least() > least) continue;
-      search();
+  const u32 most = graph.had(asked).max_rows, fewest = std::max(asked.min_rows, 1u);
+  const auto search_range = [&](u32 first, u32 last) {
+    Sizes sizes = asked;
+    sizes.min_rows = first, sizes.max_rows = last;
+    for (i64 least = INT64_MAX; least != best.least();) {
+      least = best.least();
+      sizes.min_columns = needed(first, last);
+      const bool fits = rows.at_least(sizes.min_columns) >= first && columns.at_least(first) >= sizes.min_columns;
+      if (!fits || !open(sizes)) return;
     }
-    sizes.min_rows = sizes.max_rows + 1;
+    search();
+  };
+  const auto last_from = [most](u32 first) { return static_cast<u32>(std::min(2 * u64{first} - 1, u64{most})); };
+  u32 known = fewest;
+  for (const Answer& answer : best.first()) {
+    const usize n = graph.columns_are_left ? answer.right.size() : answer.left.size();
+    while (last_from(known) < n && last_from(known) < most) known = last_from(known) + 1;
   }
+  if (known <= most) search_range(known, last_from(known));
+  for (u32 first = fewest; first <= most; first = last_from(first) + 1)
+    if (first != known) search_range(first, last_from(first));
 }
 
 }  // namespace bicliq::best

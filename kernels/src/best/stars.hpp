@@ -15,6 +15,19 @@
 
 namespace bicliq::best {
 
+/// What all of some vertices have, ascending; there is such a neighbour.
+inline Ids all_have(const Rows& rows, const Ids& vertices) {
+  const auto fewer = [&](std::int32_t a, std::int32_t b) { return rows[a].size() < rows[b].size(); };
+  const Span shortest = rows[*std::min_element(vertices.begin(), vertices.end(), fewer)];
+  Ids all(shortest.begin(), shortest.end());
+  for (std::int32_t vertex : vertices) {
+    if (all.size() == 1) break;
+    const Span around = rows[vertex];
+    all.erase(std::remove_if(all.begin(), all.end(), [&](std::int32_t v) { return !around.has(v); }), all.end());
+  }
+  return all;
+}
+
 /// Calls f(centres, leaves) for up to n stars; `promises` holds what each vertex of the centres'
 /// side promises.
 template <class F>
@@ -26,14 +39,8 @@ void each_star(const Rows& centres, const Rows& leaves, const std::vector<i64>& 
   for (usize i = 0; i < n; ++i) {
     const Span own = centres[order[i].second];
     if (!own.size()) continue;
-    const auto fewer = [&](std::int32_t a, std::int32_t b) { return leaves[a].size() < leaves[b].size(); };
-    const Span nearest = leaves[*std::min_element(own.begin(), own.end(), fewer)];
-    Ids all(nearest.begin(), nearest.end());
-    for (const std::int32_t* leaf = own.begin(); leaf != own.end() && all.size() > 1; ++leaf) {
-      const Span around = leaves[*leaf];
-      all.erase(std::remove_if(all.begin(), all.end(), [&](std::int32_t v) { return !around.has(v); }), all.end());
-    }
-    f(all, Ids(own.begin(), own.end()));
+    Ids ends(own.begin(), own.end());
+    f(all_have(leaves, ends), ends);
   }
 }
 

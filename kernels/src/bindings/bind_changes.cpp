@@ -1,14 +1,14 @@
 // bind_changes.cpp: edges that change, for Python: the bicliques that come and go. Subgraphs out,
 // bicliques in, and the row groups of what was found.
 #include "bindings/row_groups.hpp"
-#include "bindings/settler.hpp"
 #include "bindings/task.hpp"
+#include "changes/change_sink.hpp"
 #include "changes/changes.hpp"
 #include "changes/found_changes.hpp"
 #include "changes/list_groups.hpp"
 #include "changes/packed_rows.hpp"
-#include "changes/row_writer.hpp"
-#include "output/check_lists.hpp"
+#include "output/list_column.hpp"
+#include "search/enumeration.hpp"
 
 #include <optional>
 #include <tuple>
@@ -21,8 +21,7 @@ namespace {
 nb::list arrays(std::vector<Lists> parts) {
   nb::list found;
   for (Lists& lists : parts)
-    found.append(nb::make_tuple(numpy_of(std::move(lists.left_offsets)), numpy_of(std::move(lists.left)),
-                                numpy_of(std::move(lists.right_offsets)), numpy_of(std::move(lists.right))));
+    found.append(arrays_of(std::move(lists.left_offsets), std::move(lists.left), std::move(lists.right_offsets), std::move(lists.right)));
   return found;
 }
 
@@ -128,10 +127,10 @@ class ChangeSearch {
   nb::object neighbourhoods(std::size_t first, std::size_t last) const {
     if (first > last || last > n_changes()) throw std::invalid_argument("there are not so many changes");
     Neighbourhoods found = without_lock([&] { return graph_->neighbourhoods(first, last); });
-    const auto search = [](SearchOrder& of) { return nb::make_tuple(numpy_of(std::move(of.order)), numpy_of(std::move(of.roots))); };
-    return nb::make_tuple(numpy_of(std::move(found.indptr)), numpy_of(std::move(found.indices)), numpy_of(std::move(found.left)),
-                          numpy_of(std::move(found.right)), numpy_of(std::move(found.left_change)), numpy_of(std::move(found.left_start)),
-                          numpy_of(std::move(found.right_start)), search(found.left_search), search(found.right_search));
+    const auto search = [](SearchOrder& of) { return arrays_of(std::move(of.order), std::move(of.roots)); };
+    return arrays_of(std::move(found.indptr), std::move(found.indices), std::move(found.left), std::move(found.right), std::move(found.left_change),
+                     std::move(found.left_start), std::move(found.right_start)) +
+           nb::make_tuple(search(found.left_search), search(found.right_search));
   }
 
   /// Rows of the right side, the new edges as such (starts and entries each), the ends of each
@@ -147,9 +146,8 @@ class ChangeSearch {
       rows = graph_->right_rows(), fresh = graph_->fresh_right_rows();
       left_changes = graph_->left_changes(), right_changes = graph_->right_changes();
     });
-    return nb::make_tuple(numpy_of(std::move(rows.start)), numpy_of(std::move(rows.row)), numpy_of(std::move(fresh.start)),
-                          numpy_of(std::move(fresh.row)), numpy_of(std::move(left)), numpy_of(std::move(right)),
-                          numpy_of(std::move(left_changes)), numpy_of(std::move(right_changes)));
+    return arrays_of(std::move(rows.start), std::move(rows.row), std::move(fresh.start), std::move(fresh.row), std::move(left), std::move(right),
+                     std::move(left_changes), std::move(right_changes));
   }
 
   /// Takes bicliques of the subgraphs from `first` on, in their numbers, and adds what they change
@@ -211,6 +209,46 @@ class ChangeSearch {
   const Kept kept_;  // as long as the graph looks at it
   const Limits least_;
   const Apart<const ChangedGraph> graph_;
+};
+
+/// The hashes of both sides, and the places of that of the roots, as Python gave them.
+class GraphVertices {
+ public:
+  GraphVertices(const Input<u64>& left_hashes, const Input<u64>& right_hashes, bool roots_are_left, const Values& place)
+      : left_hashes_(left_hashes), right_hashes_(right_hashes), place_(place), roots_are_left_(roots_are_left) {
+    if (place.size() < n_roots()) throw std::invalid_argument("a vertex that may be a root has no place");
+  }
+  std::size_t n_roots() const { return (roots_are_left_ ? left_hashes_ : right_hashes_).size(); }
+  VerticesOfBoth both() const {
+    const auto places = [this](bool of_roots) { return of_roots ? place_.data() : nullptr; };
+    return {{left_hashes_.data(), kLeftSeed, places(roots_are_left_)}, {right_hashes_.data(), kRightSeed, places(!roots_are_left_)}};
+  }
+
+ private:
+  const Input<u64> left_hashes_, right_hashes_;
+  const Values place_;
+  const bool roots_are_left_;
+};
+
+/// What settles the bicliques of changes; the graph, the vertices and what it adds to live as long.
+class Settler : public Taker {
+ public:
+  Settler(const ChangedGraph& graph, const Limits& least, const GraphVertices& vertices, FoundRows& to, const Wide& row_start, const Values& row,
+          const Values& left_of, const Values& right_of, const Wide& left_start, const Wide& right_start, i32 first, std::size_t few)
+      : kept_(keep(row_start, row, left_of, right_of, left_start, right_start)),
+        task_(graph, least, vertices.both(),
+              {row_start.data(), row.data(), left_of.data(), right_of.data(), left_start.data(), right_start.data(), left_start.size(), first}, to, few) {}
+  void set(Settings& settings) override {
+    settings.worker = [this](Enumeration& of) { search_changes(task_, of); };
+  }
+  /// Whether few were found, which are then among the others of what was found.
+  bool finish() {
+    return without_lock([this] { return task_.finish(); });
+  }
+
+ private:
+  const Kept kept_;
+  ChangeTask task_;
 };
 
 /// What the threads of a search find as rows, and how these are kept.

@@ -28,25 +28,10 @@ nb::dict result(Task<CliqueRun>& task) {
     for (const auto& clique : run.cliques()) members.insert(members.end(), clique.begin(), clique.end());
   });
   const CliqueSeconds& t = run.seconds();
-  nb::dict seconds, found;
-  seconds["order"] = t.order;
-  seconds["heuristic"] = t.heuristic;
-  seconds["search"] = t.search;
+  nb::dict seconds = named("order", t.order, "heuristic", t.heuristic, "search", t.search);
   if (t.collect > 0) seconds["collect"] = t.collect;
-  found["members"] = numpy_of(std::move(members));
-  found["size"] = run.size();
-  found["proven"] = run.proven();
-  found["nodes"] = run.nodes();
-  found["degeneracy"] = run.degeneracy();
-  found["seconds"] = seconds;
-  return found;
-}
-
-void begin_projection(Task<Projection>* at, const Wide& indptr, const Values& indices, u32 n_right, bool of_right, u32 min_shared, u32 threads) {
-  const Rows rows = rows_of(indptr, indices);
-  new (at) Task<Projection>(keep(indptr, indices), [&] {
-    return std::make_unique<Projection>(rows, n_right, of_right, min_shared, threads);
-  });
+  return named("members", numpy_of(std::move(members)), "size", run.size(), "proven", run.proven(), "nodes", run.nodes(), "degeneracy",
+               run.degeneracy(), "seconds", seconds);
 }
 
 constexpr i64 kUndirected = -1, kNotSymmetric = -2;
@@ -74,61 +59,31 @@ i64 undirected_fault(const Rows& rows, const Check& check) {
   return fault;
 }
 
-// ---- the host's part of a search on devices: what the CUDA driver asks before it launches
-
-class Planning {
- public:
-  Planning(const Rows& rows, u32 lower_bound) {
-    run_.begin([=] { plan.make(rows, lower_bound, Check{&run_}); });
-  }
-  ~Planning() { end(); }
-  bool wait(double seconds) { return run_.wait(seconds); }
-  void end() { run_.end(); }
-  CliquePlan plan;
-
- private:
-  Run run_;
-};
-
-void begin_plan(Task<Planning>* at, const Wide& indptr, const Values& indices, u32 lower_bound) {
-  const Rows rows = rows_of(indptr, indices);
-  new (at) Task<Planning>(keep(indptr, indices), [&] { return std::make_unique<Planning>(rows, lower_bound); });
+/// What the CUDA driver asks before it launches. A plan that is not complete has the best so far.
+auto* plan(const Wide& indptr, const Values& indices, u32 lower_bound) {
+  return begin_pass<CliquePlan>(indptr, indices, [=](CliquePlan& found, const Rows& rows, const Check& check) { found.make(rows, lower_bound, check); });
 }
-/// The plan, as the driver reads it: handed over, once. Where it is not complete, the best so far.
-nb::dict plan_of(Task<Planning>& task) {
-  CliquePlan& plan = task.ended().plan;
-  nb::dict found;
-  found["is_complete"] = plan.is_complete;
-  found["best"] = plan.best;
-  found["first_root"] = plan.first_root;
-  found["stride"] = plan.stride;
-  found["degeneracy"] = plan.cores.degeneracy;
-  found["order_seconds"] = plan.order_seconds;
-  found["heuristic_seconds"] = plan.heuristic_seconds;
-  found["ids"] = numpy_of(std::move(plan.cores.id));
-  found["start"] = numpy_of(std::move(plan.cores.start));
-  found["later"] = numpy_of(std::move(plan.cores.later));
-  found["colours_behind"] = numpy_of(std::move(plan.behind));
-  found["members"] = numpy_of(std::move(plan.members));
-  found["whole"] = numpy_of(std::move(plan.whole));
-  found["rows"] = numpy_of(std::move(plan.rows));
-  return found;
+nb::dict plan_of(CliquePlan& plan) {
+  Cores& cores = plan.cores;
+  return named("is_complete", plan.is_complete, "best", plan.best, "first_root", plan.first_root, "stride", plan.stride, "degeneracy", cores.degeneracy,
+               "order_seconds", plan.order_seconds, "heuristic_seconds", plan.heuristic_seconds, "ids", numpy_of(std::move(cores.id)),
+               "start", numpy_of(std::move(cores.start)), "later", numpy_of(std::move(cores.later)), "colours_behind", numpy_of(std::move(plan.behind)),
+               "members", numpy_of(std::move(plan.members)), "whole", numpy_of(std::move(plan.whole)), "rows", numpy_of(std::move(plan.rows)));
 }
 
 }  // namespace
 
 void bind_clique(nb::module_& module) {
-  bind_task<Planning>(module, "CliquePlanning")
-      .def("__init__", &begin_plan, "indptr"_a, "indices"_a, "lower_bound"_a)
-      .def("result", &plan_of);
+  bind_pass<CliquePlan>(module, "CliquePlan", &plan_of);
+  module.def("plan_cliques", &plan, "indptr"_a, "indices"_a, "lower_bound"_a);
   bind_task<CliqueRun>(module, "CliqueSearch")
       .def("__init__", &begin, "indptr"_a, "indices"_a, "lower_bound"_a, "all"_a, "threads"_a, "recolour"_a, "refute"_a)
       .def("result", &result);
   bind_task<Projection>(module, "OneMode")
-      .def("__init__", &begin_projection, "indptr"_a, "indices"_a, "n_right"_a, "of_right"_a, "min_shared"_a, "threads"_a)
+      .def("__init__", &begin_of_rows<Projection, u32, bool, u32, u32>, "indptr"_a, "indices"_a, "n_right"_a, "of_right"_a, "min_shared"_a, "threads"_a)
       .def("result", [](Task<Projection>& task) {
         Projection& made = task.ended();
-        return nb::make_tuple(numpy_of(std::move(made.indptr)), numpy_of(std::move(made.indices)));
+        return arrays_of(std::move(made.indptr), std::move(made.indices));
       });
   module.def("undirected_fault", [](const Wide& indptr, const Values& indices) {
     const Rows rows = rows_of(indptr, indices);

@@ -35,7 +35,7 @@ nb::tuple halves_of(const std::vector<u128>& values) {
       low[i] = static_cast<u64>(values[i]);
     }
   });
-  return nb::make_tuple(numpy_of(std::move(high)), numpy_of(std::move(low)));
+  return arrays_of(std::move(high), std::move(low));
 }
 
 /// The places, in `side`, of given vertices in ascending order of places; those outside the core
@@ -61,11 +61,7 @@ class Counting {
   u64 roots_done() const { return workers_.roots_done(); }
   u64 n_roots() const { return workers_.n_roots(); }
   nb::dict seconds() const {
-    nb::dict found;
-    found["prepare"] = prepare_seconds_;
-    found["estimate"] = estimate_seconds_;
-    found["search"] = search_seconds_;
-    return found;
+    return named("prepare", prepare_seconds_, "estimate", estimate_seconds_, "search", search_seconds_);
   }
 
  protected:
@@ -91,10 +87,10 @@ enum class Asked { one, of_vertices, all, choice };
 
 class Count : public Counting {
  public:
-  Count(const Rows& rows, u32 n_right, u32 p, u32 q, Asked asked, Method method, RootSide side, bool some_roots, std::vector<u32> roots,
+  Count(const Rows& rows, u32 n_right, u32 p, u32 q, Asked asked, Method method, RootSide side, const std::optional<Values>& roots,
         u32 threads, u32 tree_optional, bool on_card)
-      : Counting(rows, n_right, threads), asked_(asked), method_(method), side_(side), p_(p), q_(q), some_roots_(some_roots),
-        roots_(std::move(roots)), on_card_(on_card), trees_(tree_optional ? std::make_unique<TreeQueue>(tree_optional) : nullptr) {
+      : Counting(rows, n_right, threads), asked_(asked), method_(method), side_(side), p_(p), q_(q), some_roots_(roots.has_value()),
+        roots_(roots ? copy_of<u32>(*roots) : std::vector<u32>()), on_card_(on_card), trees_(tree_optional ? std::make_unique<TreeQueue>(tree_optional) : nullptr) {
     workers_.begin([this] { run(); });
   }
   ~Count() { end(); }
@@ -338,54 +334,24 @@ nb::object binomial_words(u32 largest_n, u32 largest_k) {
   return numpy_of(std::move(words));
 }
 
-void begin(Task<Count>* at, const Wide& indptr, const Values& indices, u32 n_right, u32 p, u32 q, Asked asked, Method method, RootSide side,
-           const std::optional<Values>& roots, u32 threads, u32 tree_optional, bool on_card) {
-  const Rows rows = rows_of(indptr, indices);
-  new (at) Task<Count>(keep(indptr, indices), [&] {
-    return std::make_unique<Count>(rows, n_right, p, q, asked, method, side, roots.has_value(), roots ? copy_of<u32>(*roots) : std::vector<u32>(),
-                                   threads, tree_optional, on_card);
-  });
-}
 nb::dict result(Task<Count>& task) {
   Count& count = task.ended();
-  nb::dict found;
-  found["on_left"] = count.is_on_left();
-  found["is_pivot"] = count.is_pivot();
-  found["estimated_work"] = count.estimated_work();
-  found["work"] = count.work();
-  found["seconds"] = count.seconds();
-  if (count.asked() == Asked::all) {
-    found["table"] = count.table();
-    found["large_terms_of_table"] = count.large_terms_of_table();
-  } else {
-    found["count"] = count.count();
-    found["large_terms"] = count.large_terms();
-  }
+  nb::dict found = named("on_left", count.is_on_left(), "is_pivot", count.is_pivot(), "estimated_work", count.estimated_work(), "work", count.work(),
+                         "seconds", count.seconds());
+  if (count.asked() == Asked::all)
+    put(found, "table", count.table(), "large_terms_of_table", count.large_terms_of_table());
+  else
+    put(found, "count", count.count(), "large_terms", count.large_terms());
   if (count.asked() == Asked::of_vertices) found["of_vertices"] = count.of_vertices();
   return found;
 }
 
-void begin_butterflies(Task<ButterflyCount>* at, const Wide& indptr, const Values& indices, u32 n_right, bool parts, u32 threads) {
-  const Rows rows = rows_of(indptr, indices);
-  new (at) Task<ButterflyCount>(keep(indptr, indices), [&] { return std::make_unique<ButterflyCount>(rows, n_right, parts, threads); });
-}
 nb::dict butterflies(Task<ButterflyCount>& task) {
   const ButterflyCount& count = task.ended();
-  nb::dict found;
-  found["count"] = count.count();
-  found["seconds"] = count.seconds();
-  if (ButterflyCounts* const parts = count.parts()) {
-    found["of_vertices"] = numpy_of(std::move(parts->of_vertex));
-    found["of_edges"] = numpy_of(std::move(parts->of_edge));
-  }
+  nb::dict found = named("count", count.count(), "seconds", count.seconds());
+  if (ButterflyCounts* const parts = count.parts())
+    put(found, "of_vertices", numpy_of(std::move(parts->of_vertex)), "of_edges", numpy_of(std::move(parts->of_edge)));
   return found;
-}
-
-template <class Kernel>
-nb::class_<Task<Kernel>> bind_counting(nb::module_& module, const char* name) {
-  return bind_task<Kernel>(module, name)
-      .def_prop_ro("roots_done", [](Task<Kernel>& task) { return task.at_work().roots_done(); })
-      .def_prop_ro("n_roots", [](Task<Kernel>& task) { return task.at_work().n_roots(); });
 }
 
 }  // namespace
@@ -398,16 +364,16 @@ void bind_count(nb::module_& module) {
       .value("choice", Asked::choice);
   nb::enum_<Method>(module, "Method").value("auto", Method::chosen_here).value("levels", Method::levels).value("pivot", Method::pivot);
   nb::enum_<RootSide>(module, "RootSide").value("auto", RootSide::chosen_here).value("left", RootSide::left).value("right", RootSide::right);
-  bind_counting<Count>(module, "Count")
-      .def("__init__", &begin, "indptr"_a, "indices"_a, "n_right"_a, "p"_a, "q"_a, "asked"_a, "method"_a, "side"_a, "roots"_a.none(), "threads"_a,
+  bind_search<Count>(module, "Count")
+      .def("__init__", &begin_of_rows<Count, u32, u32, u32, Asked, Method, RootSide, std::optional<Values>, u32, u32, bool>, "indptr"_a, "indices"_a, "n_right"_a, "p"_a, "q"_a, "asked"_a, "method"_a, "side"_a, "roots"_a.none(), "threads"_a,
            "tree_optional"_a, "on_card"_a)
       .def("wait_for_choice", [](Task<Count>& task, double seconds) { return without_lock([&] { return task.at_work().wait_for_choice(seconds); }); },
            "seconds"_a)
       .def("take_trees", [](Task<Count>& task, bool ended) { return (ended ? task.ended() : task.at_work()).take_trees(ended); }, "ended"_a)
       .def_prop_ro("on_left", [](Task<Count>& task) { return task.at_work().is_on_left(); })
       .def("result", &result);
-  bind_counting<ButterflyCount>(module, "ButterflyCount")
-      .def("__init__", &begin_butterflies, "indptr"_a, "indices"_a, "n_right"_a, "parts"_a, "threads"_a)
+  bind_search<ButterflyCount>(module, "ButterflyCount")
+      .def("__init__", &begin_of_rows<ButterflyCount, u32, bool, u32>, "indptr"_a, "indices"_a, "n_right"_a, "parts"_a, "threads"_a)
       .def("result", &butterflies);
   module.def("count_trees", &count_trees, "trees"_a, "most_roots"_a, "most_rows"_a, "optional"_a);
   module.def("binomial_words", &binomial_words, "largest_n"_a, "largest_k"_a);

@@ -62,16 +62,9 @@ nb::object next(EnumerationTask& task, double seconds) {
 
 nb::dict result(EnumerationTask& task) {
   const Enumeration& search = task.ended();
-  nb::dict found;
-  found["found"] = search.found();
-  found["digest"] = search.digest();
-  found["nodes"] = search.nodes();
-  found["dropped"] = search.dropped();
-  found["workspace_bytes"] = search.workspace_bytes();
-  found["prepare_seconds"] = search.prepare_seconds();
-  found["search_seconds"] = search.search_seconds();
-  found["busy_seconds"] = search.busy_seconds();
-  return found;
+  return named("found", search.found(), "digest", search.digest(), "nodes", search.nodes(), "dropped", search.dropped(), "workspace_bytes",
+               search.workspace_bytes(), "prepare_seconds", search.prepare_seconds(), "search_seconds", search.search_seconds(), "busy_seconds",
+               search.busy_seconds());
 }
 
 }  // namespace
@@ -79,16 +72,14 @@ nb::dict result(EnumerationTask& task) {
 void bind_enumeration(nb::module_& module) {
   nb::enum_<Mode>(module, "Mode").value("count", Mode::count).value("digest", Mode::digest).value("enumerate", Mode::enumerate);
   nb::class_<Taker>(module, "Taker");
-  bind_task<Enumeration>(module, "Enumeration")
+  bind_search<Enumeration>(module, "Enumeration")
       .def("__init__", &begin, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "roots"_a.none(), "order"_a.none(), "left_ids"_a,
            "right_ids"_a, "left_hashes"_a, "right_hashes"_a, "mode"_a, "min_left"_a, "min_right"_a, "min_edges"_a, "max_bicliques"_a,
            "threads"_a, "batch_bicliques"_a, "batch_ids"_a, "taker"_a.none(), nb::keep_alive<1, 20>())
       .def("next", &next, "seconds"_a)
       .def("result", &result)
       .def_prop_ro("ended", [](EnumerationTask& task) { return without_lock([&] { return task.at_work().ended(); }); })
-      .def_prop_ro("found", [](EnumerationTask& task) { return task.at_work().found(); })
-      .def_prop_ro("roots_done", [](EnumerationTask& task) { return task.at_work().roots_done(); })
-      .def_prop_ro("n_roots", [](EnumerationTask& task) { return task.at_work().n_roots(); });
+      .def_prop_ro("found", [](EnumerationTask& task) { return task.at_work().found(); });
 }
 
 }  // namespace bicliq

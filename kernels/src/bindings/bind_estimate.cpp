@@ -75,12 +75,7 @@ void begin_again(EstimateTask* at, nb::object before, u64 work, double share, u6
 }
 nb::dict result(EstimateTask& task) {
   const Estimate& ended = task.ended();
-  nb::dict found;
-  found["batches"] = ended.search.batches;
-  found["work"] = ended.search.work;
-  found["exact"] = ended.search.exact;
-  found["prepare_seconds"] = ended.prepare_seconds;
-  return found;
+  return named("batches", ended.search.batches, "work", ended.search.work, "exact", ended.search.exact, "prepare_seconds", ended.prepare_seconds);
 }
 
 }  // namespace

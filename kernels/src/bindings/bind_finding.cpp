@@ -3,7 +3,6 @@
 #include "bindings/task.hpp"
 #include "best/edge_finding.hpp"
 #include "best/finding.hpp"
-#include "graphs/path_sample.hpp"
 
 namespace bicliq {
 
@@ -56,14 +55,8 @@ nb::list tuples(const Kernel& search, const std::vector<Answer>& answers) {
 template <class Kernel>
 nb::dict result(Task<Kernel>& task) {
   const Kernel& search = task.ended();
-  nb::dict found;
-  found["answers"] = tuples(search, search.answers());
-  found["proven"] = search.proven();
-  found["nodes"] = search.nodes();
-  found["roots"] = search.roots_opened();
-  found["prepare_seconds"] = search.prepare_seconds();
-  found["search_seconds"] = search.search_seconds();
-  return found;
+  return named("answers", tuples(search, search.answers()), "proven", search.proven(), "nodes", search.nodes(), "roots", search.roots_opened(),
+               "prepare_seconds", search.prepare_seconds(), "search_seconds", search.search_seconds());
 }
 /// What a search that only opens has found: what an answer must be worth, and the roots left.
 nb::tuple opened(Task<Finding>& task) {
@@ -72,30 +65,11 @@ nb::tuple opened(Task<Finding>& task) {
 }
 
 template <class Kernel>
-nb::class_<Task<Kernel>> bind_search(nb::module_& module, const char* name) {
-  return bind_task<Kernel>(module, name)
+nb::class_<Task<Kernel>> bind_finding(nb::module_& module, const char* name) {
+  return bind_search<Kernel>(module, name)
       .def("result", &result<Kernel>)
-      .def("so_far", [](Task<Kernel>& task, u64 known) { return tuples(task.at_work(), task.at_work().so_far(known)); }, "known"_a)
-      .def_prop_ro("n_roots", [](Task<Kernel>& task) { return task.at_work().n_roots(); })
-      .def_prop_ro("roots_done", [](Task<Kernel>& task) { return task.at_work().roots_done(); });
+      .def("so_far", [](Task<Kernel>& task, u64 known) { return tuples(task.at_work(), task.at_work().so_far(known)); }, "known"_a);
 }
-
-/// Paths of two edges from either side; holds references to the arrays.
-class Paths {
- public:
-  Paths(const Wide& indptr, const Values& indices, u32 n_right)
-      : indptr_(indptr), indices_(indices),
-        sample_(without_lock([&, rows = rows_of(indptr, indices)] { return PathSample(rows, n_right, hear_interrupts); })) {}
-  const PathSample& sample() const { return sample_; }
-  double crowded(bool from_left, u32 n, u32 many, u64 seed) {
-    return without_lock([&] { return sample_.crowded(from_left, n, many, seed); });
-  }
-
- private:
-  const Wide indptr_;
-  const Values indices_;
-  PathSample sample_;
-};
 
 }  // namespace
 
@@ -106,16 +80,11 @@ void bind_finding(nb::module_& module) {
       .value("balanced", Objective::balanced)
       .value("weight", Objective::weight)
       .value("surprise", Objective::surprise);
-  nb::class_<Paths>(module, "Paths")
-      .def(nb::init<const Wide&, const Values&, u32>(), "indptr"_a, "indices"_a, "n_right"_a)
-      .def_prop_ro("from_left", [](const Paths& p) { return p.sample().from_left(); })
-      .def_prop_ro("from_right", [](const Paths& p) { return p.sample().from_right(); })
-      .def("crowded", &Paths::crowded, "from_left"_a, "n"_a, "many"_a, "seed"_a);
-  bind_search<Finding>(module, "Finding")
+  bind_finding<Finding>(module, "Finding")
       .def("__init__", &begin, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "objective"_a, "k"_a, "least"_a, "terms"_a,
            "covered"_a, "min_left"_a, "min_right"_a, "min_edges"_a, "max_left"_a, "max_right"_a, "threads"_a, "only_opens"_a = false)
       .def("opened", &opened);
-  bind_search<EdgeFinding>(module, "EdgeFinding")
+  bind_finding<EdgeFinding>(module, "EdgeFinding")
       .def("__init__", &begin_of_edges, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "weights"_a, "cover"_a, "k"_a, "least"_a,
            "min_left"_a, "min_right"_a, "min_edges"_a, "max_left"_a, "max_right"_a, "threads"_a);
 }

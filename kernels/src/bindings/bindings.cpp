@@ -38,11 +38,10 @@ NB_MODULE(BICLIQ_MODULE(BICLIQ_ISA), module) {
   bicliq::bind_enumeration(module);
   bicliq::bind_count(module);
   bicliq::bind_estimate(module);
-  bicliq::bind_grouping(module);
-  bicliq::bind_rows(module);
+  bicliq::bind_graphs(module);
   bicliq::bind_changes(module);
   bicliq::bind_finding(module);
   bicliq::bind_clique(module);
   bicliq::bind_output(module);
-  bicliq::bind_sets(module);
+  bicliq::bind_rules(module);
 }

@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace nb = nanobind;
@@ -95,6 +96,24 @@ nb::object numpy_of(Own values) {
   });
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(held->data(), {held->size()}, owner));
 }
+/// Several of them.
+template <class... Own>
+nb::tuple arrays_of(Own&&... values) {
+  return nb::make_tuple(numpy_of(std::forward<Own>(values))...);
+}
+/// A dictionary of names and what they stand for, by turns.
+inline void put(nb::dict&) {}
+template <class T, class... Rest>
+void put(nb::dict& to, const char* name, T&& value, Rest&&... rest) {
+  to[name] = std::forward<T>(value);
+  put(to, std::forward<Rest>(rest)...);
+}
+template <class... T>
+nb::dict named(T&&... names_and_values) {
+  nb::dict found;
+  put(found, std::forward<T>(names_and_values)...);
+  return found;
+}
 /// For passes in the thread that asks, without the lock: ends them where Python was interrupted.
 inline void hear_interrupts() {
   const nb::gil_scoped_acquire acquire;
@@ -104,12 +123,11 @@ inline void hear_interrupts() {
 void bind_enumeration(nb::module_& module);
 void bind_count(nb::module_& module);
 void bind_estimate(nb::module_& module);
-void bind_grouping(nb::module_& module);
-void bind_rows(nb::module_& module);
+void bind_graphs(nb::module_& module);
 void bind_changes(nb::module_& module);
 void bind_finding(nb::module_& module);
 void bind_clique(nb::module_& module);
 void bind_output(nb::module_& module);
-void bind_sets(nb::module_& module);
+void bind_rules(nb::module_& module);
 
 }  // namespace bicliq

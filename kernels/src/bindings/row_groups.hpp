@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bindings/bindings.hpp"
-#include "lanes/pool.hpp"
+#include "lanes/memory.hpp"
 #include "output/row_group.hpp"
 #include "search/enumeration.hpp"
 

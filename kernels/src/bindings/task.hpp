@@ -11,7 +11,6 @@
 
 #include <memory>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 namespace bicliq {
@@ -67,18 +66,33 @@ nb::class_<Task<Kernel>> bind_task(nb::module_& module, const char* name) {
       .def("stop", &Task<Kernel>::stop);
 }
 
+/// One that says how many of its roots it has done.
+template <class Kernel>
+nb::class_<Task<Kernel>> bind_search(nb::module_& module, const char* name) {
+  return bind_task<Kernel>(module, name)
+      .def_prop_ro("n_roots", [](Task<Kernel>& task) { return task.at_work().n_roots(); })
+      .def_prop_ro("roots_done", [](Task<Kernel>& task) { return task.at_work().roots_done(); });
+}
+
 /// Ends a pass, by an exception, where its run was stopped.
 struct Check {
   const Run* run;
   void operator()() const { run->check(); }
 };
-/// A kernel that is one function, on a thread of its own: `make(check)` returns what it found.
+/// Begins a kernel that takes rows, and what else was given.
+template <class Kernel, class... Given>
+void begin_of_rows(Task<Kernel>* at, const Wide& indptr, const Values& indices, Given... given) {
+  const Rows rows = rows_of(indptr, indices);
+  new (at) Task<Kernel>(keep(indptr, indices), [&] { return std::make_unique<Kernel>(rows, given...); });
+}
+
+/// A kernel that is one function, on a thread of its own: `make(found, check)`.
 template <class Found>
 class Pass {
  public:
   template <class Make>
   explicit Pass(Make make) {
-    run_.begin([this, make] { found = make(Check{&run_}); });
+    run_.begin([this, make] { make(found, Check{&run_}); });
   }
   ~Pass() { end(); }
   bool wait(double seconds) { return run_.wait(seconds); }
@@ -91,13 +105,16 @@ class Pass {
 
 /// Tells a task that is a pass, as f(found): what it holds may be handed over, once.
 template <class Found, class F>
-nb::class_<Task<Pass<Found>>> bind_pass(nb::module_& module, const char* name, F f) {
-  return bind_task<Pass<Found>>(module, name).def("result", [f](Task<Pass<Found>>& task) { return f(task.ended().found); });
+void bind_pass(nb::module_& module, const char* name, F f) {
+  bind_task<Pass<Found>>(module, name).def("result", [f](Task<Pass<Found>>& task) { return f(task.ended().found); });
 }
-template <class Make>
-auto* begin_pass(Kept kept, Make make) {
-  using Kernel = Pass<std::invoke_result_t<Make, Check>>;
-  return new Task<Kernel>(std::move(kept), [&] { return std::make_unique<Kernel>(make); });
+/// A pass over rows, `make(found, rows, check)`, which reads `more` besides.
+template <class Found, class Entries, class Make, class... More>
+auto* begin_pass(const Wide& indptr, const Entries& indices, Make make, const More&... more) {
+  const Rows rows = rows_of(indptr, indices);
+  return new Task<Pass<Found>>(keep(indptr, indices, more...), [&] {
+    return std::make_unique<Pass<Found>>([=](Found& found, const Check& check) { make(found, rows, check); });
+  });
 }
 
 }  // namespace bicliq

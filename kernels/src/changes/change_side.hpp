@@ -11,11 +11,10 @@
 #pragma once
 
 #include "changes/changes.hpp"
-#include "changes/growing.hpp"
+#include "changes/found_changes.hpp"
 #include "search/leaf_order.hpp"
-#include "changes/row_writer.hpp"
+#include "changes/packed_rows.hpp"
 #include "graphs/rows.hpp"
-#include "lanes/bit_order.hpp"
 #include "lanes/lanes.hpp"
 
 #include <algorithm>

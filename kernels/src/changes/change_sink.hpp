@@ -15,7 +15,6 @@
 #include "changes/changes.hpp"
 #include "changes/found_changes.hpp"
 #include "changes/packed_rows.hpp"
-#include "changes/row_writer.hpp"
 #include "search/sinks.hpp"
 
 #include <algorithm>

@@ -24,7 +24,6 @@
 #pragma once
 
 #include "changes/found_changes.hpp"
-#include "changes/growing.hpp"
 #include "changes/outside.hpp"
 #include "graphs/limits.hpp"
 #include "graphs/rows.hpp"

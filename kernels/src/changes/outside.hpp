@@ -13,7 +13,7 @@
 // memory.
 #pragma once
 
-#include "changes/growing.hpp"
+#include "changes/found_changes.hpp"
 #include "graphs/rows.hpp"
 #include "lanes/bitset.hpp"
 #include "lanes/types.hpp"

@@ -1,6 +1,6 @@
 // clique_plan.hpp: what a host does before a device searches for a maximum clique.
 //
-// What: core numbers and order (core_numbers.hpp), a first clique (first_clique.hpp), and the
+// What: core numbers and order (local_rows.hpp), a first clique (first_clique.hpp), and the
 // choice of what is searched: the whole core that is left as one local graph, or the neighbourhoods
 // of roots. The one graph is ordered here (search_order.hpp) and written as rows of non-neighbours,
 // unless its colours show that no clique is larger; for roots, later neighbours are put in
@@ -11,7 +11,7 @@
 
 #include "clique/first_clique.hpp"
 #include "clique/search_order.hpp"
-#include "graphs/passes.hpp"
+#include "graphs/csr.hpp"
 
 #include <chrono>
 

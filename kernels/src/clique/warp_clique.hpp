@@ -22,7 +22,7 @@
 #pragma once
 
 #include "clique/warp_small.hpp"
-#include "clique/warp_queue.hpp"
+#include "clique/clique_launch.hpp"
 
 namespace bicliq {
 

@@ -2,7 +2,7 @@
 // roots.
 //
 // Roots of each side are drawn by weights that grow with their paths of length two and their
-// degree. Below each, a search goes some random ways down (random_ways.hpp), which says what it
+// degree. Below each, a search goes some random ways down (local_columns.hpp), which says what it
 // would cost without doing it. Three times as many roots are drawn, again and again, for the
 // searches that are not clearly worse than another, until one is left or the next draws would cost
 // more than they could save. Where levels are cheap, pivots are not looked at. Threads share the

@@ -16,7 +16,7 @@
 // warp is kept by a large one. A smaller one is finished in registers: lane j holds column j, and
 // lane r of the transpose row r, so that a node is two words, the columns that may still be chosen
 // and the rows that are left. A node ends where there are few subsets of columns, or of rows, to
-// choose (omission.hpp): each lane takes a subset.
+// choose (pq.hpp): each lane takes a subset.
 //
 // Exactness: no count depends on capacities. Where the arena or the tasks do not suffice the run
 // fails as a whole, and the host repeats it with half of the roots. Sums are per lane, with a carry

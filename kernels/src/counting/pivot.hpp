@@ -22,7 +22,6 @@
 #pragma once
 
 #include "counting/local_columns.hpp"
-#include "counting/random_ways.hpp"
 #include "counting/sizes.hpp"
 #include "lanes/workers.hpp"
 

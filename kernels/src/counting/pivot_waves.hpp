@@ -27,7 +27,6 @@
 #include "counting/sizes.hpp"
 #include "counting/leaf_sum.hpp"
 #include "counting/trees.hpp"
-#include "counting/vertex_sum.hpp"
 #include "lanes/errors.hpp"
 
 namespace bicliq {

@@ -9,12 +9,17 @@
 #pragma once
 
 #include "graphs/limits.hpp"
-#include "search/matrix_limit.hpp"
+#include "search/roots.hpp"
 #include "search/subtree.hpp"
 #include "graphs/graph.hpp"
-#include "lanes/workspace.hpp"
+#include "lanes/memory.hpp"
+#include "search/sink.hpp"
+#include "lanes/types.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
 #include <vector>
 
 namespace bicliq {
@@ -203,6 +208,96 @@ class NodeOpener {
   const Graph& g_;
   const u32 needed_;
   std::vector<u32> counts_, places_, touched_, row_places_;
+};
+
+// ---- What a sampled search keeps of a biclique: the cell of a table of sizes it falls
+// in.
+//
+// The table has a row for each step of thresholds of the rows and a column for each step of those
+// of the columns. A biclique counts in the cell of the largest steps that it reaches; how many
+// reach a pair of thresholds is then a sum over cells.
+
+/// Thresholds in ascending order; the first is the least that the search is asked for.
+struct Steps {
+  explicit Steps(std::vector<u32> thresholds) : steps(std::move(thresholds)), place(steps.back() - steps[0] + std::size_t{1}, 0) {
+    for (u32 i = 0; i < steps.size(); ++i) std::fill(place.begin() + (steps[i] - steps[0]), place.end(), i);
+  }
+  u32 size() const { return static_cast<u32>(steps.size()); }
+  /// The last step that a size, at least the first step, reaches.
+  u32 of(u32 n) const { return place[std::min<std::size_t>(n - steps[0], place.size() - 1)]; }
+
+  const std::vector<u32> steps;
+  std::vector<u32> place;
+};
+
+/// Bicliques and the ids in their lists, of each cell.
+struct CellCounts {
+  explicit CellCounts(std::size_t cells = 0) : found(cells, 0), ids(cells, 0) {}
+  std::vector<u64> found, ids;
+};
+
+class SizeSink : public SinkOfSizes<SizeSink> {
+ public:
+  SizeSink(const Limits& limits, const Steps& rows, const Steps& columns)
+      : sizes(std::size_t{rows.size()} * columns.size()), limits_(limits), rows_(rows), columns_(columns) {}
+
+  CellCounts sizes;
+
+  void clear() {
+    std::fill(sizes.found.begin(), sizes.found.end(), 0);
+    std::fill(sizes.ids.begin(), sizes.ids.end(), 0);
+  }
+  void add(u32 n_rows, u32 n_columns) {
+    if (!limits_.accepts(n_rows, n_columns)) return;
+    const std::size_t cell = std::size_t{rows_.of(n_rows)} * columns_.size() + columns_.of(n_columns);
+    ++sizes.found[cell];
+    sizes.ids[cell] += u64{n_rows} + n_columns;
+  }
+
+ private:
+  const Limits limits_;
+  const Steps &rows_, &columns_;
+};
+
+// ---- What a guess of the work below a node should be, learnt from the round before.
+//
+// A guess is the number of paths of two edges below a node, to some power. Draws in proportion to
+// guesses g of sizes f have a variance in proportion to sum(g) · sum(f² / g); so each power is
+// judged by that, with both sums estimated from what was drawn, and the least power within a tenth
+// of the best is taken: too small a power costs draws, one that is too large overlooks what is
+// rare.
+//
+// Paper: Hansen and Hurwitz, On the theory of sampling from finite populations, 1943.
+
+constexpr std::array<double, 8> kPowers = {1, 1.5, 2, 2.5, 3, 4, 6, 8};
+using PowerSums = std::array<double, kPowers.size()>;
+
+/// Adds how much a number of paths weighs, to each power. Paths are scaled, so that no power
+/// overflows.
+inline void add_powers(PowerSums& sums, double paths, double scale, double times) {
+  const double logarithm = std::log(paths / scale);
+  for (std::size_t k = 0; k < kPowers.size(); ++k) sums[k] += times * std::exp(kPowers[k] * logarithm);
+}
+
+/// The variances that the powers would have had, summed over populations.
+class PowerChoice {
+ public:
+  void add(const PowerSums& guesses, const PowerSums& squares) {
+    for (std::size_t k = 0; k < kPowers.size(); ++k) variance_[k] += guesses[k] * squares[k];
+  }
+  /// The power to take from now on; `otherwise` where nothing was seen.
+  double best(double otherwise) const {
+    double least = variance_[0];
+    for (double v : variance_) least = v < least ? v : least;
+    if (!(least > 0)) return otherwise;
+    for (std::size_t k = 0; k < kPowers.size(); ++k)
+      if (variance_[k] <= kClose * least) return kPowers[k];
+    return otherwise;
+  }
+
+ private:
+  static constexpr double kClose = 1.1;
+  PowerSums variance_{};
 };
 
 }  // namespace bicliq

@@ -11,8 +11,8 @@
 // average whatever the guesses are. It is done by several batches, each with random numbers of its
 // own, which say how far the sum can be trusted; a node that several batches draw is searched once.
 // So it goes in rounds of more and more nodes, each of which learns from the one before what to
-// guess (powers.hpp), until the work that is allowed is done; the last round is the estimate. With
-// all roots kept and none too large, everything has been counted, and all batches agree.
+// guess (`PowerChoice`), until the work that is allowed is done; the last round is the estimate.
+// With all roots kept and none too large, everything has been counted, and all batches agree.
 //
 // Work is counted in nodes (tuning.hpp), so that a graph and a seed give the same numbers on every
 // machine, with any number of threads.
@@ -25,8 +25,6 @@
 #include "search/mbe.hpp"
 #include "search/roots.hpp"
 #include "estimate/open_node.hpp"
-#include "estimate/powers.hpp"
-#include "estimate/size_sink.hpp"
 #include "estimate/thinning.hpp"
 
 #include <cmath>

@@ -3,7 +3,7 @@
 // One side of the bipartite graph is enumerated: its vertices are the *columns*, and every search
 // is rooted at one of them. The other side gives the *rows*. Columns are numbered in search order
 // (ascending degree, ties by id), rows keep their order, and both adjacency lists are ascending.
-// Preparation is two counting passes (scatter.hpp): O(edges + vertices) time, 8 bytes an edge.
+// Preparation is two counting passes (csr.hpp): O(edges + vertices) time, 8 bytes an edge.
 #pragma once
 
 #include "graphs/csr.hpp"

@@ -37,6 +37,8 @@ struct Correction {
     return at >= static_cast<i64>(n) ? 0 : values[at < 0 ? 0 : at];
   }
   i64 pair(i64 x) const { return values ? x + (*this)(x) : x; }
+  /// No less than the pair is worth, and never falling: as if its sum were the largest of its step.
+  i64 rising(i64 x) const { return pair(x | ((i64{1} << shift) - 1)); }
   /// No pair of a smaller sum is worth more; by steps one may be worth more than that of x.
   i64 most(i64 x) const { return pair(x) + (values ? i64{1} << shift : 0); }
 };

@@ -11,7 +11,7 @@
 // 8 or 16 bits, so that a codec finds in bytes what it would find in 32 bits (docs/methods.md), and
 // without a codec as few bits as there have to be. Roots come in runs, and are written so.
 //
-// A search writes places to begin with (search/numbering.hpp), and hands them over in pieces,
+// A search writes places to begin with (search/batch.hpp), and hands them over in pieces,
 // whose pages are made while a core still has them at hand. Of lists of ids, which come all at
 // once, the places are found here.
 //
@@ -25,7 +25,6 @@
 #include "output/codec.hpp"
 #include "output/dictionary.hpp"
 #include "output/objective_columns.hpp"
-#include "output/packing.hpp"
 #include "output/page_header.hpp"
 
 #include <algorithm>

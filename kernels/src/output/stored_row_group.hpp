@@ -12,7 +12,7 @@
 #pragma once
 
 #include "output/codec.hpp"
-#include "output/packing.hpp"
+#include "output/dictionary.hpp"
 
 #include <vector>
 

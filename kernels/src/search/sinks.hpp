@@ -11,7 +11,6 @@
 #include "search/crew.hpp"
 #include "search/leaf_order.hpp"
 #include "graphs/limits.hpp"
-#include "search/numbering.hpp"
 #include "search/sink.hpp"
 #include "lanes/hash.hpp"
 #include "lanes/lanes.hpp"

@@ -9,8 +9,8 @@
 // - kFilters: excluded columns, the largest, that others and candidates are compared with.
 // - kRowsAColumnWord: rows that are transposed in the time in which `count_rows` reads a word.
 //
-// On a GPU kernels/cuda/tuning.py sets the first ones, so that a benchmark can compare layouts. On
-// a CPU a test can leave out tall nodes, as on a GPU.
+// On a GPU kernels/cuda/search_program.py sets the first ones, so that a benchmark can compare
+// layouts. On a CPU a test can leave out tall nodes, as on a GPU.
 #pragma once
 
 #include "lanes/types.hpp"

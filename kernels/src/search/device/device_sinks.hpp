@@ -2,7 +2,7 @@
 // the digest, writes it as a record, or writes it if it may be among the best.
 #pragma once
 
-#include "search/device/device_workers.hpp"
+#include "search/device/device_run.hpp"
 #include "search/node_bounds.hpp"
 
 namespace bicliq {

@@ -1,0 +1,131 @@
+"""Questions about baskets: which items are bought together, and which rules follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, Unpack
+
+from bicliq.asking import Reading, read_as
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats import Edges
+from bicliq.pipeline.questions.itemsets import find_frequent
+from bicliq.pipeline.results.itemsets import Frequent, Itemsets, Rules, RulesAsked, SetsAsked
+from bicliq.pipeline.settings import load_settings
+
+
+def itemsets(
+    baskets: Edges,
+    min_support: float = 0.01,
+    *,
+    kind: Literal["closed", "maximal", "all"] = "closed",
+    max_len: int | None = None,
+    threads: int = 0,
+    **reading: Unpack[Reading],
+) -> Itemsets:
+    """Find the frequent itemsets of baskets.
+
+    Parameters
+    ----------
+    baskets
+        All that `enumerate` takes: left vertices are baskets, right ones items. A frame or file of
+        True and False or 0 and 1 is read as one, a row a basket.
+    min_support
+        A set is in at least this share of all baskets, those without items included.
+    kind
+        "closed": no larger set is in as many baskets; the others follow from them. "maximal": no
+        larger set is frequent. "all": what mlxtend's `apriori` gives.
+    max_len
+        Leave sets of more items out.
+    threads
+        As in `enumerate`.
+    **reading
+        How the table is read, as in `enumerate`.
+
+    Returns
+    -------
+    Itemsets
+        With columns support, itemsets, count; `to_pandas`, `to_arrow`, `top`, `rows`, `export`.
+
+    Raises
+    ------
+    InputError
+        At anything wrong in the table or the arguments.
+
+    Examples
+    --------
+    >>> import bicliq
+    >>> shop = [["jam", "tea"], ["jam", "tea", "wine"], ["tea"], []]
+    >>> bicliq.itemsets(shop, min_support=0.5).to_arrow().to_pylist()  # doctest: +NORMALIZE_WHITESPACE
+    [{'support': 0.75, 'itemsets': ['tea'], 'count': 3},
+     {'support': 0.5, 'itemsets': ['jam', 'tea'], 'count': 2}]
+    """
+    asked = SetsAsked(kind, max_len)
+    return Itemsets(_frequent(baskets, min_support, threads, reading), asked)
+
+
+def rules(
+    baskets: Edges,
+    min_support: float = 0.01,
+    metric: str = "confidence",
+    min_threshold: float = 0.8,
+    *,
+    kind: Literal["non-redundant", "all"] = "non-redundant",
+    antecedents: Iterable[Any] = (),
+    consequents: Iterable[Any] = (),
+    max_len: int | None = None,
+    threads: int = 0,
+    **reading: Unpack[Reading],
+) -> Rules:
+    """Find association rules between the items of baskets.
+
+    Parameters
+    ----------
+    baskets, min_support
+        As in `itemsets`.
+    metric, min_threshold
+        A rule has at least so much of it: "confidence", "lift", "leverage", "conviction" or another
+        column of the answer.
+    kind
+        "non-redundant": the antecedent as small and the consequent as large as they can be without
+        another support. "all": what mlxtend's `association_rules` gives.
+    antecedents, consequents
+        Items that each rule has on that side; others may stand beside them.
+    max_len
+        Leave rules of more items, of both sides together, out. Of non-redundant ones, this may
+        leave out the only one that says something.
+    threads
+        As in `enumerate`.
+    **reading
+        How the table is read, as in `enumerate`.
+
+    Returns
+    -------
+    Rules
+        With mlxtend's columns; `to_pandas`, `to_arrow`, `top`, `exact`, `approximate`, `export`.
+
+    Raises
+    ------
+    InputError
+        At anything wrong in the table or the arguments.
+
+    Examples
+    --------
+    >>> import bicliq
+    >>> shop = [["jam", "tea"], ["jam", "tea", "wine"], ["tea"], []]
+    >>> found = bicliq.rules(shop, min_support=0.5, min_threshold=0.9).to_pandas()
+    >>> found[["antecedents", "consequents", "confidence"]].values.tolist()
+    [[frozenset({'jam'}), frozenset({'tea'}), 1.0]]
+    """
+    sides = _labels("antecedents", antecedents), _labels("consequents", consequents)
+    asked = RulesAsked(metric, min_threshold, kind, max_len, *sides)
+    return Rules(_frequent(baskets, min_support, threads, reading), asked)
+
+
+def _labels(side: str, labels: Iterable[Any]) -> tuple[Any, ...]:
+    if isinstance(labels, str):
+        raise InputError(f"{side} = {labels!r} is a text, and not a list of items; one item is [{labels!r}]")
+    return tuple(labels)
+
+
+def _frequent(baskets: Edges, min_support: float, threads: int, reading: Reading) -> Frequent:
+    return find_frequent(baskets, min_support, load_settings(ingest=read_as(reading), search={"threads": threads}))

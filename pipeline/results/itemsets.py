@@ -1,0 +1,459 @@
+"""Itemsets and association rules with their own labels, in the table library that people know.
+
+Columns and metrics are those of mlxtend, by its names. Nothing is held of them before it is asked
+for: closed sets lie in memory, and what they give is made batch by batch.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bicliq import kernels
+from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.extras import needs
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.results.as_table import AsTable
+from bicliq.pipeline.store.account import account_of
+from bicliq.pipeline.words import shown
+
+if TYPE_CHECKING:
+    from bicliq.pipeline.results.export_lists import ExportedRows
+
+Floats = npt.NDArray[np.float64]
+
+METRICS = (
+    "antecedent support", "consequent support", "support", "confidence", "lift", "representativity", "leverage",
+    "conviction", "zhangs_metric", "jaccard", "certainty", "kulczynski",
+)  # fmt: skip
+"""What is said of a rule, in mlxtend's order."""
+
+SHARES = ("antecedent support", "consequent support", "support", "confidence", "jaccard", "certainty", "kulczynski")
+"""Metrics that are at most 1."""
+
+SHOWN = 5
+"""Rows that the text of an object shows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frequent:
+    """The closed itemsets of baskets, and what is needed to speak of them.
+
+    Parameters
+    ----------
+    closed
+        The sets, of numbers of items.
+    items
+        Labels of these items, ascending.
+    all_items
+        Labels of all items, rare ones as well.
+    n_baskets, min_count
+        Baskets, those without items included, and in how many a set is at least.
+    graph, basket_ids
+        The baskets that have an item, by numbers of `all_items`, and their labels.
+    record
+        n_baskets, n_empty, n_items, min_support, min_count, threads, seconds, and the `account` of
+        the table.
+    """
+
+    closed: kernels.ClosedSets
+    items: pa.Array
+    all_items: pa.Array
+    n_baskets: int
+    min_count: int
+    graph: BipartiteGraph
+    basket_ids: pa.Array
+    record: dict[str, Any]
+
+    def numbers(self, side: str, labels: Iterable[Any]) -> list[int] | None:
+        """Numbers of items; None where one is in too few baskets to be frequent.
+
+        Raises
+        ------
+        InputError
+            Where no basket has one.
+        """
+        wanted = pa.array([str(label) for label in labels], pa.string())
+        for label, known in zip(wanted, pc.is_in(wanted, self.all_items.cast(pa.string())), strict=True):
+            if not known.as_py():
+                raise InputError(f"{side}: no basket has the item {shown(label.as_py())}; name one as the table has it")
+        found = pc.index_in(wanted, self.items.cast(pa.string()))
+        return None if found.null_count else [int(number) for number in found.to_pylist()]
+
+    def baskets_with(self, items: Iterable[Any]) -> pa.Array:
+        """Labels of the baskets that have all of some items."""
+        wanted = pc.unique(pa.array([str(item) for item in items], pa.string()))
+        numbers = pc.index_in(wanted, self.all_items.cast(pa.string()))
+        if numbers.null_count:
+            return self.basket_ids[:0]
+        has = np.isin(self.graph.indices, np.array(numbers.to_pylist(), np.int64))
+        found = np.bincount(self.graph.edge_left[has], minlength=self.graph.n_left) == len(numbers)
+        return self.basket_ids.take(pa.array(np.flatnonzero(found)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Listed(AsTable):
+    """Itemsets or rules, made batch by batch from the closed itemsets.
+
+    Parameters
+    ----------
+    frequent
+        The closed itemsets, and of which baskets.
+    """
+
+    frequent: Frequent
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """Columns of their tables."""
+
+    @abstractmethod
+    def batches(self) -> Iterator[pa.Table]:
+        """Yield all of them as Arrow tables of bounded size, always in the same order."""
+
+    @cached_property
+    def _count(self) -> int:
+        return sum(batch.num_rows for batch in self.batches())
+
+    def __len__(self) -> int:
+        """How many there are; the first time, they are all made for it."""
+        return self._count
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield each as a dict of the columns of `schema`."""
+        for batch in self.batches():
+            yield from batch.to_pylist()
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """What became of the rows of the table: see `account_of`."""
+        return account_of(self.frequent.record)
+
+    @property
+    def n_baskets(self) -> int:
+        """What supports are shares of: all baskets, those without items included."""
+        return self.frequent.n_baskets
+
+    def to_arrow(self) -> pa.Table:
+        """Return all of them as one Arrow table."""
+        return pa.concat_tables([self.schema.empty_table(), *self.batches()])
+
+    def to_pandas(self) -> Any:
+        """Return all of them as a pandas DataFrame; sets are frozensets, as mlxtend has them."""
+        with needs("frames", "to_pandas"):
+            import pandas as pd
+
+        table = self.to_arrow()
+        columns = {
+            name: [frozenset(items) for items in column.to_pylist()]
+            if pa.types.is_list(column.type)
+            else column.to_numpy()
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        }
+        return pd.DataFrame(columns, columns=table.column_names)
+
+    def _best(self, k: int, by: str) -> pa.Table:
+        """The k largest by a column; of equal ones those that come first."""
+        best, n = self.schema.empty_table(), 0
+        for batch in self.batches():
+            n += batch.num_rows
+            best = pa.concat_tables([best, batch]).combine_chunks()
+            worth = np.nan_to_num(values_of(best[by]).astype(np.float64), nan=-np.inf)
+            best = best.take(pa.array(np.argsort(-worth, kind="stable")[:k]))
+        self.__dict__["_count"] = n  # they need not be made again for it
+        return best
+
+    def _lists(self, offsets: npt.NDArray[np.int32], items: npt.NDArray[np.int32]) -> pa.Array:
+        return pa.ListArray.from_arrays(column_of(offsets), self.frequent.items.take(column_of(items)))
+
+    def export(
+        self, path: str | os.PathLike[str], format: str | None = None, *, overwrite: bool = False, bom: bool = False
+    ) -> ExportedRows:
+        """Write them to a file, batch by batch: Parquet, CSV, TSV, Excel or JSON Lines.
+
+        Parameters and errors as of `pipeline.results.export_lists.export_rows`.
+        """
+        from bicliq.pipeline.results.export_lists import export_rows
+
+        return export_rows(self, path, format, overwrite=overwrite, bom=bom)
+
+
+@dataclass(frozen=True)
+class SetsAsked:
+    """Which itemsets are wanted.
+
+    Parameters
+    ----------
+    kind
+        "closed" (no larger set is in as many baskets), "maximal" (no larger one is frequent), both
+        by falling support, or "all".
+    max_len
+        Most items of a set.
+
+    Raises
+    ------
+    InputError
+        Where no set can be so.
+    """
+
+    kind: Literal["closed", "maximal", "all"] = "closed"
+    max_len: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no set can be."""
+        if self.kind not in ("closed", "maximal", "all"):
+            raise InputError(f"kind = {self.kind!r} is none of closed, maximal, all")
+        if self.max_len is not None and self.max_len < 1:
+            raise InputError(f"max_len = {self.max_len}: a set has at least one item")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Itemsets(Listed):
+    """Frequent itemsets with their supports.
+
+    Parameters
+    ----------
+    asked
+        Which ones.
+
+    Examples
+    --------
+    >>> import bicliq
+    >>> sets = bicliq.itemsets({"ann": ["jam", "tea"], "bob": ["jam", "tea"], "cid": ["tea"]}, min_support=0.5)
+    >>> sets.to_arrow().select(["itemsets", "count"]).to_pylist()
+    [{'itemsets': ['tea'], 'count': 3}, {'itemsets': ['jam', 'tea'], 'count': 2}]
+    >>> sets.rows(["jam", "tea"]).to_pylist()
+    ['ann', 'bob']
+    """
+
+    asked: SetsAsked = SetsAsked()
+
+    def __repr__(self) -> str:
+        lines = [f"  {row['support']:.4g}: {row['itemsets']}" for row in self.top(SHOWN).to_pylist()]
+        cut = [line if len(line) <= 100 else line[:99] + "…" for line in lines]
+        return "\n".join([f"<{len(self):,} {self.asked.kind} itemsets of {self.n_baskets:,} baskets:", *cut]) + ">"
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns: support, itemsets, count."""
+        items = pa.list_(self.frequent.items.type)
+        return pa.schema([("support", pa.float64()), ("itemsets", items), ("count", pa.int64())])
+
+    def batches(self) -> Iterator[pa.Table]:
+        """Yield all of them as Arrow tables of bounded size, always in the same order."""
+        for batch in self.frequent.closed.sets(self.asked.kind, self.asked.max_len):
+            columns = [
+                column_of(batch.support / self.n_baskets),
+                self._lists(batch.offsets, batch.items),
+                column_of(batch.support.astype(np.int64)),
+            ]
+            yield pa.Table.from_arrays(columns, schema=self.schema)
+
+    def top(self, k: int = 10) -> pa.Table:
+        """Return the k sets in most baskets as an Arrow table."""
+        return self._best(k, "support")
+
+    def rows(self, itemset: Iterable[Any]) -> pa.Array:
+        """Return the labels of the baskets that have all items of a set, ascending."""
+        return self.frequent.baskets_with(itemset)
+
+
+@dataclass(frozen=True)
+class RulesAsked:
+    """Which rules are wanted.
+
+    Parameters
+    ----------
+    metric, min_threshold
+        A rule has at least so much of the metric.
+    kind
+        "non-redundant": from minimal generators to closed itemsets; each other rule has the support
+        and confidence of one whose antecedent is no larger, and whose consequent is no smaller. Or
+        "all".
+    max_len
+        Most items of a rule, of both sides together.
+    antecedents, consequents
+        Items that each rule has on that side.
+
+    Raises
+    ------
+    InputError
+        Where no rule can be so.
+    """
+
+    metric: str = "confidence"
+    min_threshold: float = 0.8
+    kind: Literal["non-redundant", "all"] = "non-redundant"
+    max_len: int | None = None
+    antecedents: tuple[Any, ...] = ()
+    consequents: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what no rule can be."""
+        if self.kind not in ("non-redundant", "all"):
+            raise InputError(f"kind = {self.kind!r} is none of non-redundant, all")
+        if self.metric not in METRICS:
+            raise InputError(f"metric = {self.metric!r} is none of {', '.join(METRICS)}")
+        if np.isnan(self.min_threshold):
+            raise InputError("min_threshold is NaN; write a number")
+        if self.metric in SHARES and self.min_threshold > 1:
+            share = (
+                f"; {self.min_threshold:g} percent are {self.min_threshold / 100:g}"
+                if self.min_threshold <= 100
+                else ""
+            )
+            raise InputError(f"min_threshold = {self.min_threshold:g} is above 1, which no {self.metric} is{share}")
+        both = {*map(str, self.antecedents)} & {*map(str, self.consequents)}
+        if both:
+            raise InputError(
+                f"{sorted(both)[0]!r} is asked for on both sides of a rule, where no item is; leave out one"
+            )
+        if self.max_len is not None and self.max_len < 2:
+            raise InputError(f"max_len = {self.max_len}: a rule has an item on each side, so at least 2")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rules(Listed):
+    """Association rules with mlxtend's metrics.
+
+    Parameters
+    ----------
+    asked
+        Which ones.
+    which
+        "both", or the "exact" rules alone, whose confidence is 1, or the "approximate" ones.
+
+    Raises
+    ------
+    InputError
+        Where no basket has an item that is asked for.
+
+    Examples
+    --------
+    >>> import bicliq
+    >>> shop = {"ann": ["jam", "tea"], "bob": ["jam", "tea"], "cid": ["tea"]}
+    >>> rules = bicliq.rules(shop, min_support=0.5, min_threshold=0.6)
+    >>> rules.to_arrow().select(["antecedents", "consequents", "confidence", "lift"]).to_pylist()[1]
+    {'antecedents': ['jam'], 'consequents': ['tea'], 'confidence': 1.0, 'lift': 1.0}
+    >>> len(rules.exact), len(rules.approximate)
+    (1, 1)
+    """
+
+    asked: RulesAsked = RulesAsked()
+    which: Literal["both", "exact", "approximate"] = "both"
+
+    def __post_init__(self) -> None:
+        """Refuse items that are not there, before rules are made."""
+        self._numbers  # noqa: B018
+
+    def __repr__(self) -> str:
+        lines = [
+            f"  {row[self.asked.metric]:.4g}: {row['antecedents']} → {row['consequents']}"
+            for row in self.top(SHOWN).to_pylist()
+        ]
+        cut = [line if len(line) <= 100 else line[:99] + "…" for line in lines]
+        said = f"<{len(self):,} {self.asked.kind} rules of {self.n_baskets:,} baskets; the best by {self.asked.metric}:"
+        return "\n".join([said, *cut]) + ">"
+
+    @cached_property
+    def _numbers(self) -> list[list[int] | None]:
+        sides = (("antecedents", self.asked.antecedents), ("consequents", self.asked.consequents))
+        return [self.frequent.numbers(side, labels) for side, labels in sides]
+
+    @property
+    def exact(self) -> Rules:
+        """Those whose confidence is 1: no basket is against them."""
+        return Rules(self.frequent, self.asked, "exact")
+
+    @property
+    def approximate(self) -> Rules:
+        """Those whose confidence is below 1."""
+        return Rules(self.frequent, self.asked, "approximate")
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns: antecedents, consequents, and the metrics."""
+        items = pa.list_(self.frequent.items.type)
+        sides = [("antecedents", items), ("consequents", items)]
+        return pa.schema([*sides, *((name, pa.float64()) for name in METRICS)])
+
+    def batches(self) -> Iterator[pa.Table]:
+        """Yield all of them as Arrow tables of bounded size, always in the same order."""
+        asked, (with_left, with_right) = self.asked, self._numbers
+        if with_left is None or with_right is None:
+            return
+        least = asked.min_threshold if asked.metric == "confidence" else 0.0
+        least = 1.0 if self.which == "exact" else max(least, 0.0)
+        for batch in self.frequent.closed.rules(asked.kind, least, asked.max_len, with_left, with_right):
+            values = metrics(batch.support, batch.antecedent_support, batch.consequent_support, self.n_baskets)
+            kept = values[asked.metric] >= asked.min_threshold
+            if self.which != "both":
+                kept &= (batch.support == batch.antecedent_support) == (self.which == "exact")
+            sides = [
+                self._lists(batch.antecedent_offsets, batch.antecedents),
+                self._lists(batch.consequent_offsets, batch.consequents),
+            ]
+            table = pa.Table.from_arrays([*sides, *map(column_of, values.values())], schema=self.schema)
+            yield table if kept.all() else table.filter(column_of(kept))
+
+    def top(self, k: int = 10, by: str | None = None) -> pa.Table:
+        """Return the k best by a metric, by default theirs, as an Arrow table."""
+        if by is not None and by not in METRICS:
+            raise InputError(f"by = {by!r} is none of {', '.join(METRICS)}")
+        return self._best(k, by or self.asked.metric)
+
+
+def metrics(
+    both: npt.NDArray[np.int32], antecedent: npt.NDArray[np.int32], consequent: npt.NDArray[np.int32], n_baskets: int
+) -> dict[str, Floats]:
+    """Say what the metrics of rules are, by name.
+
+    Parameters
+    ----------
+    both, antecedent, consequent
+        In how many baskets the items of both sides are, and those of each.
+    n_baskets
+        How many baskets there are.
+
+    Notes
+    -----
+    Formulas are mlxtend's; but confidence is one count by the other, where it divides two rounded
+    shares, and may find 0.7999999999999999 where 4 of 5 baskets hold.
+
+    Examples
+    --------
+    >>> found = metrics(*(np.array([n], np.int32) for n in (4, 5, 6)), 10)
+    >>> found["confidence"].tolist(), found["lift"].round(3).tolist()
+    ([0.8], [1.333])
+    """
+    s_both, s_from, s_to = both / n_baskets, antecedent / n_baskets, consequent / n_baskets
+    confidence = both / antecedent
+    leverage = s_both - s_from * s_to
+    with np.errstate(divide="ignore", invalid="ignore"):
+        most = np.maximum(s_both * (1 - s_from), s_from * (s_to - s_both))
+        values = {
+            "antecedent support": s_from,
+            "consequent support": s_to,
+            "support": s_both,
+            "confidence": confidence,
+            "lift": confidence / s_to,
+            "representativity": np.ones_like(s_both),
+            "leverage": leverage,
+            "conviction": np.where(confidence < 1, (1 - s_to) / (1 - confidence), np.inf),
+            "zhangs_metric": np.where(most == 0, 0.0, leverage / most),
+            "jaccard": s_both / (s_from + s_to - s_both),
+            "certainty": np.where(s_to == 1, 0.0, (confidence - s_to) / (1 - s_to)),
+            "kulczynski": (confidence + both / consequent) / 2,
+        }
+    return {name: values[name] for name in METRICS}

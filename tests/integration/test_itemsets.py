@@ -1,0 +1,276 @@
+"""Itemsets and rules through the doors that people use: Python, the command line, files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from fractions import Fraction
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+
+import bicliq
+from bicliq import kernels
+from bicliq.flows.cli import invoke
+from bicliq.pipeline.graphs.reduce import reduce
+from bicliq.pipeline.results.itemsets import METRICS
+from tests.real_graphs import load
+from tests.reference import itemsets as reference
+
+SHOP = [["jam", "tea"], ["jam", "tea", "wine"], ["tea"], []]
+ONE_HOT = pd.DataFrame(
+    {"jam": [True, True, False, False], "tea": [True, True, True, False], "wine": [False, True, False, False]}
+)
+
+GROCERIES = [
+    ["Milk", "Onion", "Nutmeg", "Kidney Beans", "Eggs", "Yogurt"],
+    ["Dill", "Onion", "Nutmeg", "Kidney Beans", "Eggs", "Yogurt"],
+    ["Milk", "Apple", "Kidney Beans", "Eggs"],
+    ["Milk", "Unicorn", "Corn", "Kidney Beans", "Yogurt"],
+    ["Corn", "Onion", "Kidney Beans", "Ice cream", "Eggs"],
+]
+"""The table of mlxtend's documentation."""
+
+
+def pairs(found) -> dict[frozenset, float]:
+    frame = found.to_pandas()
+    return dict(zip(frame["itemsets"], frame["support"], strict=True))
+
+
+@pytest.mark.parametrize(
+    "baskets",
+    [
+        SHOP,
+        dict(enumerate(SHOP)),
+        pd.Series(SHOP),
+        [set(items) for items in SHOP],
+        pd.DataFrame({"basket": [1, 2, 3, 4], "items": SHOP}),
+        ONE_HOT,
+        ONE_HOT.astype(int),
+        ONE_HOT.astype(float),
+        ONE_HOT.astype(pd.SparseDtype(bool)),
+        ONE_HOT.set_axis(["x", "x", "y", "z"]),
+        bicliq.from_matrix,
+    ],
+    ids=lambda baskets: type(baskets).__name__,
+)
+def test_every_form_of_baskets_gives_the_same_and_counts_the_empty_one(baskets):
+    if baskets is bicliq.from_matrix:
+        found = bicliq.itemsets(sp.csr_matrix(ONE_HOT.to_numpy().astype(int)), 0.25, kind="all")
+        sets = {frozenset(ONE_HOT.columns[[*some]]): support for some, support in pairs(found).items()}
+    else:
+        found = bicliq.itemsets(baskets, 0.25, kind="all")
+        sets = pairs(found)
+    every = reference.frequent([frozenset(items) for items in SHOP], 1)
+    assert sets == {some: n / 4 for some, n in every.items()}
+    assert found.n_baskets == 4
+    assert found.frequent.record["n_empty"] == 1
+    assert sum(found.account["noted"].values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("jam,tea\njam,tea,wine\n\ntea\n\n", ["--format", "baskets"]),
+        ("jam tea\njam tea wine\n\ntea\n", ["--format", "baskets"]),
+        ("jam,tea,wine\n1,1,0\n1,1,1\n0,0,0\n0,1,0\n", []),
+        ('{"b": 1, "i": ["jam", "tea"]}\n{"b": 2, "i": ["jam", "tea", "wine"]}\n{"b": 3, "i": []}\n{"b": 4, "i": "tea"}\n', []),
+    ],
+    ids=["commas", "blanks", "one-hot", "jsonl"],
+)  # fmt: skip
+def test_files_of_baskets_count_the_empty_one_and_say_so(tmp_path, capsys, text, options):
+    path = tmp_path / ("baskets.jsonl" if text.startswith("{") else "baskets.csv")
+    path.write_text(text)
+    assert invoke(["itemsets", str(path), "--min-support", "0.5", "--json", *options]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["itemsets"] == [
+        {"support": 0.75, "itemsets": ["tea"], "count": 3},
+        {"support": 0.5, "itemsets": ["jam", "tea"], "count": 2},
+    ]
+    assert (record["n_baskets"], record["n_empty"], record["found"], record["rows_read"]) == (4, 1, 2, 6)
+    assert bool(record["assumed"]) == (not options and path.suffix == ".csv")
+    assert invoke(["rules", str(path), "--min-support", "0.5", *options]) == 0
+    assert "4 baskets (1 without items)" in capsys.readouterr().out
+
+
+def test_the_groceries_of_mlxtends_documentation():
+    found = bicliq.itemsets(GROCERIES, 0.6, kind="all")
+    assert isinstance(found, bicliq.Itemsets)
+    sets = pairs(found)
+    assert sets == {
+        frozenset(some.split("+")): support
+        for some, support in {
+            "Eggs": 0.8, "Kidney Beans": 1.0, "Milk": 0.6, "Onion": 0.6, "Yogurt": 0.6, "Eggs+Kidney Beans": 0.8,
+            "Eggs+Onion": 0.6, "Kidney Beans+Milk": 0.6, "Kidney Beans+Onion": 0.6, "Kidney Beans+Yogurt": 0.6,
+            "Eggs+Kidney Beans+Onion": 0.6,
+        }.items()
+    }  # fmt: skip
+    rules = bicliq.rules(GROCERIES, 0.6, "confidence", 0.7, kind="all").to_pandas()
+    assert list(rules.columns) == ["antecedents", "consequents", *METRICS]
+    assert len(rules) == 12
+    (row,) = rules[(rules.antecedents == {"Eggs"}) & (rules.consequents == {"Onion"})].to_dict("records")
+    assert [row[name] for name in METRICS] == pytest.approx(
+        [0.8, 0.6, 0.6, 0.75, 1.25, 1.0, 0.12, 1.6, 1.0, 0.75, 0.375, 0.875], abs=1e-12
+    )
+    kept = bicliq.rules(GROCERIES, 0.6, "lift", 1.2, kind="all").to_pandas()
+    assert len(kept) == 6
+    assert kept.lift.min() == pytest.approx(1.25)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_mlxtend_gives_the_same(seed):
+    patterns = pytest.importorskip("mlxtend.frequent_patterns")
+    chance = np.random.default_rng(seed)
+    size = int(chance.integers(3, 40)), int(chance.integers(2, 8))
+    frame = pd.DataFrame(chance.random(size) < chance.uniform(0.2, 0.9, size[1]), columns=[*"abcdefgh"[: size[1]]])
+    theirs = patterns.apriori(frame, 0.1, use_colnames=True)
+    assert dict(zip(theirs["itemsets"], theirs["support"], strict=True)) == pairs(
+        bicliq.itemsets(frame, 0.1, kind="all")
+    )
+    expected = patterns.association_rules(theirs, min_threshold=0.4567)
+    found = bicliq.rules(frame, 0.1, "confidence", 0.4567, kind="all").to_pandas()
+    assert list(expected.columns) == list(found.columns)
+    numbers = [{row[:2]: row[2:] for row in one.itertuples(index=False, name=None)} for one in (expected, found)]
+    assert numbers[0].keys() == numbers[1].keys()
+    for sides, row in numbers[0].items():
+        assert numbers[1][sides] == pytest.approx(row, rel=1e-12, abs=1e-12)
+
+
+def test_exact_and_approximate_rules_are_told_apart():
+    rules = bicliq.rules(SHOP, 0.25, min_threshold=0.5)
+    assert isinstance(rules.exact, bicliq.Rules)
+    assert len(rules) == len(rules.exact) + len(rules.approximate)
+    assert set(rules.exact.to_arrow()["confidence"].to_pylist()) == {1.0}
+    assert max(rules.approximate.to_arrow()["confidence"].to_pylist()) < 1
+    everything = bicliq.rules(SHOP, 0.25, min_threshold=0.5, kind="all")
+    assert len(everything.exact) + len(everything.approximate) == len(everything) > len(rules)
+
+
+def test_a_confidence_that_is_the_threshold_reaches_it():
+    baskets = [["a", "b"]] * 4 + [["a"]] + [["c"]] * 2
+    assert Fraction(4, 5) == Fraction("0.8")
+    assert (4 / 7) / (5 / 7) < 0.8  # so mlxtend loses it
+    rules = bicliq.rules(baskets, 0.1, min_threshold=0.8, kind="all", format="baskets")
+    assert [row["confidence"] for row in rules if row["antecedents"] == ["a"]] == [0.8]
+
+
+def test_rules_lead_to_the_items_that_are_asked_for(capsys, tmp_path):
+    (tmp_path / "shop.csv").write_text("jam,tea\njam,tea,wine\ntea,wine\n")
+    assert invoke(
+        ["rules", str(tmp_path / "shop.csv"), "--format", "baskets", "--min-support", "0.3", "--min-threshold", "0",
+         "--consequents", "tea", "--antecedents", "wine", "--json"]
+    ) == 0  # fmt: skip
+    found = json.loads(capsys.readouterr().out)["rules"]
+    assert {(*row["antecedents"], "→", *row["consequents"]) for row in found} == {
+        ("wine", "→", "tea"),
+        ("wine", "→", "jam", "tea"),
+        ("jam", "wine", "→", "tea"),
+    }
+    rare = bicliq.rules(SHOP, 0.5, consequents=["wine"])
+    assert len(rare) == 0
+    assert rare.to_pandas().empty
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "tsv", "xlsx", "jsonl"])
+def test_files_hold_every_rule(tmp_path, ending):
+    baskets = [["=1+1", "tea, green"], ["=1+1", "tea, green", 'a "b"'], ["x"]]
+    rules = bicliq.rules(baskets, 0.3, min_threshold=0.5, format="baskets")
+    path = tmp_path / f"rules.{ending}"
+    written = rules.export(path)
+    rows = rules.to_arrow().to_pylist()
+    assert written.rows == len(rows) > 4
+    if ending == "parquet":
+        assert pq.read_table(path).to_pylist() == rows
+    elif ending == "jsonl":
+        found = [json.loads(line, parse_constant=pytest.fail) for line in path.read_text().splitlines()]
+        assert [row["antecedents"] for row in found] == [row["antecedents"] for row in rows]
+        assert {row["conviction"] for row in found if row["confidence"] == 1} == {None}
+    elif ending == "xlsx":
+        head, *cells = openpyxl.load_workbook(path)["rules"].iter_rows(values_only=True)
+        assert list(head) == rules.schema.names
+        assert [line[3] for line in cells] == [row["consequent support"] for row in rows]
+    else:
+        with path.open(newline="") as file:
+            found = list(csv.DictReader(file, delimiter="," if ending == "csv" else "\t"))
+        assert [float(row["lift"]) for row in found] == [row["lift"] for row in rows]
+        texts = {row["antecedents"] for row in found} | {row["consequents"] for row in found}
+        assert "'=1+1" in texts
+        assert '"tea, green"' in texts
+        assert written.guarded == sum(text.startswith("'") for row in found for text in row.values())
+    with pytest.raises(bicliq.InputError, match="is there already"):
+        rules.export(path)
+
+
+def test_formats_of_groups_are_refused(tmp_path):
+    with pytest.raises(bicliq.InputError, match="and not as graphml"):
+        bicliq.itemsets(SHOP, 0.5).export(tmp_path / "sets.graphml")
+
+
+@pytest.mark.parametrize(
+    ("baskets", "asked", "said"),
+    [
+        (SHOP, {"min_support": 2}, "2 of 4 baskets are 0.5"),
+        (SHOP, {"min_support": 80}, "is above 1"),
+        (SHOP, {"min_support": 1}, "write 1.0 for all, 0.25 for one"),
+        (SHOP, {"min_support": 0}, "is not a share"),
+        (SHOP, {"min_support": float("nan")}, "is not a share"),
+        (SHOP, {"min_support": True}, "write a number"),
+        (SHOP, {"kind": "open"}, "none of closed, maximal, all"),
+        (SHOP, {"max_len": 0}, "at least one item"),
+        (ONE_HOT * 3, {}, "basket '0', item 'jam': the cell is 3.*min_value = 1"),
+        (sp.csr_matrix(ONE_HOT.to_numpy() * 2), {}, "the cell is 2"),
+        (ONE_HOT.where(ONE_HOT, np.nan).astype(float), {}, "row 2, column 'jam': a value is missing"),
+        ([[], []], {}, "no rows"),
+    ],
+)
+def test_what_is_no_question_about_itemsets_is_refused(baskets, asked, said):
+    with pytest.raises(bicliq.InputError, match=said):
+        bicliq.itemsets(baskets, **{"min_support": 0.25, **asked})
+
+
+def test_counts_are_items_where_that_is_said():
+    assert len(bicliq.itemsets(ONE_HOT * 3, 0.25, min_value=1)) == 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"metric": "conf"}, "none of antecedent support"),
+        ({"min_threshold": 80}, "80 percent are 0.8"),
+        ({"min_threshold": float("nan")}, "NaN"),
+        ({"kind": "closed"}, "none of non-redundant, all"),
+        ({"max_len": 1}, "an item on each side"),
+        ({"consequents": "churn"}, r"one item is \['churn'\]"),
+        ({"consequents": ["churn"]}, "no basket has the item 'churn'"),
+        ({"antecedents": ["tea"], "consequents": ["tea"]}, "on both sides"),
+    ],
+)
+def test_what_is_no_question_about_rules_is_refused(asked, said):
+    with pytest.raises(bicliq.InputError, match=said):
+        bicliq.rules(SHOP, 0.25, **asked)
+
+
+def test_baskets_that_lost_their_items_are_told_of():
+    found = bicliq.itemsets({"ann": ["jam", None], "bob": [None]}, 0.5, nulls="drop")
+    assert found.n_baskets == 1
+    assert "is not counted as one" in found.account["assumed"][-1]
+
+
+def test_the_options_of_a_file_need_one(tmp_path, capsys):
+    (tmp_path / "shop.csv").write_text("jam,tea\njam,tea,wine\n")
+    assert invoke(["rules", str(tmp_path / "shop.csv"), "--format", "baskets", "--overwrite"]) == 2
+    assert "--out" in capsys.readouterr().err
+
+
+@pytest.mark.large
+@pytest.mark.parametrize(
+    ("name", "least", "n"),
+    [("fimi-retail", 9, 189_077), ("T10I4D100K", 100, 26_806), ("T10I4D100K", 10, 283_397), ("T10I4D100K", 500, 1_073)],
+)
+def test_known_numbers_of_closed_sets(name, least, n):
+    graph = reduce(load(name), least, 1).graph
+    assert len(kernels.closed_itemsets(graph.indptr, graph.indices, graph.n_right, least)) == n

@@ -1,0 +1,132 @@
+"""Itemsets and rules of the kernel are those of their definitions, on thousands of small tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bicliq import kernels
+from tests.reference import itemsets as reference
+
+baskets_of_few = st.lists(st.frozensets(st.integers(0, 6)), min_size=1, max_size=12)
+
+
+def closed_of(baskets, least):
+    rows = [sorted(basket) for basket in baskets]
+    indptr = np.cumsum([0, *map(len, rows)])
+    return kernels.closed_itemsets(indptr, [item for row in rows for item in row], 7, least)
+
+
+def sets_of(closed, kind, max_items=None):
+    found = {}
+    for batch in closed.sets(kind, max_items):
+        for i in range(len(batch)):
+            items = batch.items[batch.offsets[i] : batch.offsets[i + 1]].tolist()
+            assert items == sorted(items)
+            assert frozenset(items) not in found
+            found[frozenset(items)] = int(batch.support[i])
+    return found
+
+
+def rules_of(closed, *asked, **more):
+    found = {}
+    for batch in closed.rules(*asked, **more):
+        for i in range(len(batch)):
+            sides = (
+                (batch.antecedent_offsets, batch.antecedents),
+                (batch.consequent_offsets, batch.consequents),
+            )
+            rule = tuple(frozenset(items[offsets[i] : offsets[i + 1]].tolist()) for offsets, items in sides)
+            assert rule not in found
+            numbers = batch.support, batch.antecedent_support, batch.consequent_support
+            found[rule] = tuple(int(each[i]) for each in numbers)
+    return found
+
+
+def random_baskets(seed, n=40, n_items=12):
+    chance = np.random.default_rng(seed)
+    weights = chance.uniform(0.1, 0.9, n_items)
+    return [frozenset(np.flatnonzero(chance.random(n_items) < weights).tolist()) for _ in range(n)]
+
+
+@given(baskets_of_few, st.integers(1, 3))
+def test_itemsets_are_those_of_their_definition(baskets, least):
+    sets, found = reference.frequent(baskets, least), closed_of(baskets, least)
+    assert sets_of(found, "closed") == reference.closed(sets)
+    assert sets_of(found, "maximal") == reference.maximal(sets)
+    assert sets_of(found, "all") == sets
+    assert sets_of(found, "all", 2) == {some: n for some, n in sets.items() if len(some) <= 2}
+
+
+@given(baskets_of_few, st.integers(1, 3), st.sampled_from([0.0, 0.3, 0.5, 0.8, 1.0]))
+def test_rules_are_those_of_their_definition(baskets, least, confidence):
+    sets, found = reference.frequent(baskets, least), closed_of(baskets, least)
+    assert rules_of(found, "all", confidence) == reference.all_rules(sets, confidence)
+    assert rules_of(found, "non-redundant", confidence) == reference.non_redundant_rules(sets, confidence)
+
+
+@given(
+    baskets_of_few, st.frozensets(st.integers(0, 6), max_size=2), st.frozensets(st.integers(0, 6), max_size=2),
+    st.sampled_from([0.0, 0.6]), st.sampled_from([None, 2, 3]), st.sampled_from(["all", "non-redundant"]),
+)  # fmt: skip
+def test_items_that_rules_must_have_choose_among_them(baskets, left, right, confidence, most, kind):
+    sets, found = reference.frequent(baskets, 1), closed_of(baskets, 1)
+    whole = reference.all_rules if kind == "all" else reference.non_redundant_rules
+    wanted = {
+        (some, other): numbers
+        for (some, other), numbers in whole(sets, confidence).items()
+        if left <= some and right <= other and (most is None or len(some | other) <= most)
+    }
+    assert rules_of(found, kind, confidence, most, left, right) == wanted
+
+
+@given(baskets_of_few, st.integers(1, 2), st.sampled_from([0.0, 0.4, 0.75]))
+def test_every_rule_follows_from_a_non_redundant_one(baskets, least, confidence):
+    found = closed_of(baskets, least)
+    basis = rules_of(found, "non-redundant", confidence)
+    for (some, other), (both, of_some, _) in rules_of(found, "all", confidence).items():
+        from_it = [
+            (n, m)
+            for (less, more), (n, m, _) in basis.items()
+            if less <= some and other <= more and some <= less | more
+        ]
+        assert (both, of_some) in from_it
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_larger_tables_have_the_same(seed):
+    baskets = random_baskets(seed)
+    least = 2 + seed % 4
+    sets = reference.frequent(baskets, least)
+    rows = [sorted(basket) for basket in baskets]
+    arrays = np.cumsum([0, *map(len, rows)]), [item for row in rows for item in row]
+    found = kernels.closed_itemsets(*arrays, 12, least, threads=2)
+    assert sets_of(found, "all") == sets
+    assert sets_of(found, "maximal") == reference.maximal(sets)
+    assert rules_of(found, "non-redundant", 0.6) == reference.non_redundant_rules(sets, 0.6)
+
+
+def test_many_items_and_few_baskets_of_each_are_looked_up_by_lists():
+    chance = np.random.default_rng(5)
+    pool = [chance.choice(400, 4, replace=False) for _ in range(150)]
+    baskets = [frozenset(np.concatenate([pool[i] for i in chance.choice(150, 2)]).tolist()) for _ in range(600)]
+    rows = [sorted(basket) for basket in baskets]
+    arrays = np.cumsum([0, *map(len, rows)]), [item for row in rows for item in row]
+    found = kernels.closed_itemsets(*arrays, 400, 2)
+    sets = sets_of(found, "all")
+    for some, n in sets.items():
+        assert sum(some <= basket for basket in baskets) == n
+    assert sets_of(found, "closed") == reference.closed_by_growth(sets)
+    rules = rules_of(found, "non-redundant", 0.5)
+    assert len(rules) > 100
+    for (some, other), (both, of_some, of_other) in rules.items():
+        assert (sets[some | other], sets[some], sets[other]) == (both, of_some, of_other)
+        assert all(sets[some - {item}] > of_some for item in some if len(some) > 1)
+
+
+@pytest.mark.parametrize("arrays", [([0, 1], [3], [1]), ([0, 2], [0], [1]), ([1, 0], [0], [1]), ([0, 1], [0], [1, 1])])
+def test_lists_that_are_none_are_refused(arrays):
+    with pytest.raises(ValueError, match=r"item|offsets"):
+        kernels.ClosedSets(*arrays, 2)
