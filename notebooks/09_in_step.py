@@ -43,16 +43,23 @@ def precision(groups):
 
 
 largest = bicliq.find(table, top=8, min_left=3, min_right=3, left="account", right="link")
-print(f"the {len(largest)} largest maximal groups: {precision(largest):.0%} of their accounts are in a ring")
+print(
+    f"the {len(largest)} largest maximal groups: {precision(largest):.0%} of their accounts are in a ring"
+)
 
 # %% [markdown]
 # In step within a minute, at three links at least, there are the rings:
 
 # %%
 found = bicliq.find(table, in_step="60s", min_left=3, min_right=3, **columns)
-print(f"{len(found)} maximal groups in step: {precision(found):.0%} of their accounts are in a ring")
+print(
+    f"{len(found)} maximal groups in step: {precision(found):.0%} of their accounts are in a ring"
+)
 for ring in rings:
-    assert any(ring.accounts <= set(group["left"]) and ring.links <= set(group["right"]) for group in found)
+    assert any(
+        ring.accounts <= set(group["left"]) and ring.links <= set(group["right"])
+        for group in found
+    )
 assert precision(found) == 1
 found.to_pandas()[["n_left", "n_right", "value"]]
 
@@ -61,8 +68,7 @@ found.to_pandas()[["n_left", "n_right", "value"]]
 
 # %%
 figure, axes = plt.subplots(figsize=(7, 2.5))
-for line, group in enumerate(found):
-    starts = found.to_arrow()["windows"][line].as_py()
+for line, starts in enumerate(found.to_arrow()["windows"].to_pylist()):
     axes.plot([window["start"] for window in starts], [line] * len(starts), "|", markersize=9)
 axes.set(xlabel="when", ylabel="ring", yticks=range(len(found)))
 figure.autofmt_xdate()
