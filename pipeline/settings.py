@@ -34,7 +34,7 @@ from pydantic_settings import (
 
 from bicliq.pipeline.bounds import MOST_THREADS
 from bicliq.pipeline.settings_file import SETTINGS_FILE, SettingsFile
-from bicliq.pipeline.times import LONGEST, parse_duration, parse_jump, parse_time, written_duration
+from bicliq.pipeline.times import LONGEST, parse_duration, parse_jump, parse_time
 from bicliq.pipeline.variables import OTHER_VARIABLES, PREFIX, did_you_mean, variable_of
 
 Format = Literal[
@@ -127,7 +127,7 @@ class IngestSettings(_Frozen):
         description="How far one row may move a window on, in windows (3) or as a length of time (90d): one wrong date"
         " would empty it; inf: as far as it likes.",
     )
-    in_step: Annotated[str, AfterValidator(written_duration)] | None = Field(
+    in_step: str | None = Field(
         None, description="Groups in step: the left members acted on each right member within so long a time (60s, 5m)."
     )
     ragged: Literal["error", "drop"] = Field(
@@ -209,6 +209,13 @@ class IngestSettings(_Frozen):
         if self.split is not None and self.split == self.delimiter:
             raise ValueError(f"split and delimiter are both {self.split!r}; one of them stands between fields")
         return self
+
+    @field_validator("in_step")
+    @classmethod
+    def _is_a_length_of_time(cls, text: str | None) -> str | None:
+        if text is not None:
+            parse_duration(text)
+        return text
 
     @model_validator(mode="after")
     def _window_is_open(self) -> IngestSettings:

@@ -84,12 +84,6 @@ def parse_duration(text: str) -> float:
     return seconds
 
 
-def written_duration(text: str) -> str:
-    """Return a length of time as it is written, once `parse_duration` has read it."""
-    parse_duration(text)
-    return text
-
-
 def parse_jump(text: str, window: str) -> float:
     """Seconds by which one row may move a window on: a number of windows, or a length of time.
 

@@ -82,8 +82,8 @@ def _refuse_edges(name: str, baskets: Sequence[Any], settings: IngestSettings) -
     if len(baskets) and settings.format != "baskets" and _may_be_rows(baskets):
         n = len(baskets[0])
         raise InputError(
-            f"{name}: each is a {type(baskets[0]).__name__} of {'two' if n == 2 else n}, which may be a basket of so many"
-            " items or an edge; say format = 'baskets' if they are baskets, and give edges as a frame:"
+            f"{name}: each is a {type(baskets[0]).__name__} of {'two' if n == 2 else n}, which may be a basket of"
+            f" {'two' if n == 2 else n} items or an edge; say format = 'baskets' if they are baskets, and give edges as a frame:"
             f" pandas.DataFrame(edges, columns=['left', 'right'{', …' if n > 2 else ''}])"
         )
     if settings.sides == "source-target":

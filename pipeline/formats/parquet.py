@@ -188,7 +188,7 @@ def typed_batches(source: EdgeSource, batches: Iterable[pa.RecordBatch]) -> Iter
         columns: dict[str, pa.Array] = {}
         stripped = 0
         for role, column in given.items():
-            columns[role], changed = _column(source, role, column, place)
+            columns[role], changed = _column(source, role, column, place, head=first == 0)
             stripped += changed
         noted = {**noted, "stripped": stripped} if stripped else noted
         yield EdgeBatch(pa.record_batch(columns), place, noted=noted)
@@ -227,14 +227,16 @@ def is_list(kind: pa.DataType) -> bool:
     return any(getattr(pa.types, f"is_{name}")(kind) for name in names)
 
 
-def _column(source: EdgeSource, role: str, column: pa.Array, place: Callable[[int], str]) -> tuple[pa.Array, int]:
+def _column(
+    source: EdgeSource, role: str, column: pa.Array, place: Callable[[int], str], *, head: bool
+) -> tuple[pa.Array, int]:
     """A column as int64 or text (ids), float64 (weight, value), or Unix seconds (time).
 
     And how many labels lost blanks around them.
     """
     stripped = 0
     where = f"column {source.columns[role]} ({role})"
-    convert = {"weight": _weights, "value": _weights, "time": unix_seconds}.get(role, to_labels)
+    convert = {"weight": _weights, "value": _weights, "time": partial(unix_seconds, head=head)}.get(role, to_labels)
     try:
         found = convert(column)
     except pa.ArrowNotImplementedError as error:

@@ -44,6 +44,9 @@ from bicliq.pipeline.words import brief, shown, time_cure
 
 FLOAT = pa.float64()
 
+HEAD_LINES = 1_000
+"""A block that begins by this line shows whether the numbers of a column of times are seconds."""
+
 MOST_THREADS = 8
 """Blocks parsed at once, at most: each takes some 50 MiB, and more than so many wait for the file
 anyway."""
@@ -289,10 +292,11 @@ class _Parser:
                     locate(self.source, block, f"{role} ids from {limits['min']} to {limits['max']}")
 
     def _seconds(self, times: pa.Array, block: Block) -> pa.Array:
+        convert = partial(unix_seconds, head=block.line <= HEAD_LINES)
         try:
-            return unix_seconds(times)
+            return convert(times)
         except pa.ArrowInvalid as error:
-            row = first_failing(unix_seconds, times)
+            row = first_failing(convert, times)
             raise InputError(
                 f"{line_of(self.source, block, row)}, column {self.source.columns['time']} (time):"
                 f" {shown(times[row].as_py())} is neither Unix seconds nor an ISO date ({brief(error)}); {time_cure(times[row].as_py())}, or"

@@ -22,10 +22,11 @@ LATEST = 253_402_300_800
 """Unix seconds of the year 10000: what is beyond was counted in smaller units."""
 
 
-def unix_seconds(times: pa.Array) -> pa.Array:
+def unix_seconds(times: pa.Array, head: bool = True) -> pa.Array:
     """Unix seconds (float64) of numbers, ISO text, or Arrow dates and timestamps.
 
-    Without a zone they are UTC.
+    Without a zone they are UTC. Whether numbers are seconds at all is told at the head of a column:
+    counters and seconds of a day come by years and Excel's days further down.
 
     Raises
     ------
@@ -51,7 +52,8 @@ def unix_seconds(times: pa.Array) -> pa.Array:
         raise pa.ArrowInvalid(f"{times.type} is neither a number, nor text, a date or a timestamp") from None
     if pc.any(pc.or_(pc.greater_equal(pc.abs(seconds), LATEST), pc.is_nan(seconds))).as_py():
         raise pa.ArrowInvalid("a time beyond the year 9999: Unix seconds are meant, not milliseconds")
-    _refuse_dates(seconds[:SAMPLE].drop_null().to_pylist())
+    if head:
+        _refuse_dates(seconds[:SAMPLE].drop_null().to_pylist())
     return seconds
 
 
