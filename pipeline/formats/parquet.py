@@ -236,7 +236,8 @@ def _column(
     """
     stripped = 0
     where = f"column {source.columns[role]} ({role})"
-    convert = {"weight": _weights, "value": _weights, "time": partial(unix_seconds, head=head)}.get(role, to_labels)
+    seconds: Callable[[pa.Array], pa.Array] = partial(unix_seconds, head=head)
+    convert = {"weight": _weights, "value": _weights, "time": seconds}.get(role, to_labels)
     try:
         found = convert(column)
     except pa.ArrowNotImplementedError as error:
