@@ -210,13 +210,6 @@ class IngestSettings(_Frozen):
             raise ValueError(f"split and delimiter are both {self.split!r}; one of them stands between fields")
         return self
 
-    @field_validator("in_step")
-    @classmethod
-    def _is_a_length_of_time(cls, text: str | None) -> str | None:
-        if text is not None:
-            parse_duration(text)
-        return text
-
     @model_validator(mode="after")
     def _window_is_open(self) -> IngestSettings:
         since, until = (None if text is None else parse_time(text) for text in (self.since, self.until))
@@ -227,7 +220,7 @@ class IngestSettings(_Frozen):
                 "window and since or until contradict each other: a window ends with the latest row and moves on with it;"
                 " give one of them"
             )
-        if self.in_step is not None and self.window is not None:
+        if self.in_step is not None and parse_duration(self.in_step) >= 0 and self.window is not None:
             raise ValueError("in_step and window contradict each other: leave window out; since and until choose rows")
         if since is not None and until is not None and since >= until:
             raise ValueError(
