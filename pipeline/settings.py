@@ -34,7 +34,7 @@ from pydantic_settings import (
 
 from bicliq.pipeline.bounds import MOST_THREADS
 from bicliq.pipeline.settings_file import SETTINGS_FILE, SettingsFile
-from bicliq.pipeline.times import LONGEST, parse_duration, parse_jump, parse_time
+from bicliq.pipeline.times import LONGEST, parse_duration, parse_jump, parse_time, written_duration
 from bicliq.pipeline.variables import OTHER_VARIABLES, PREFIX, did_you_mean, variable_of
 
 Format = Literal[
@@ -119,8 +119,7 @@ class IngestSettings(_Frozen):
     until: str | None = Field(None, description="Drop rows from this time on (ISO date or Unix seconds).")
     window: str | None = Field(
         None,
-        description="Keep the rows of so long a time up to the latest one (30d, 12h, 90m, or seconds); updates move the"
-        " window on.",
+        description="Keep the rows of so long a time up to the latest (30d, 12h, 90m, seconds); updates move it on.",
     )
     window_jump: str = Field(
         "3",
@@ -210,6 +209,8 @@ class IngestSettings(_Frozen):
             raise ValueError(f"split and delimiter are both {self.split!r}; one of them stands between fields")
         return self
 
+    _in_step_is_a_duration = field_validator("in_step")(written_duration)
+
     @model_validator(mode="after")
     def _window_is_open(self) -> IngestSettings:
         since, until = (None if text is None else parse_time(text) for text in (self.since, self.until))
@@ -220,7 +221,7 @@ class IngestSettings(_Frozen):
                 "window and since or until contradict each other: a window ends with the latest row and moves on with it;"
                 " give one of them"
             )
-        if self.in_step is not None and parse_duration(self.in_step) >= 0 and self.window is not None:
+        if self.in_step is not None and self.window is not None:
             raise ValueError("in_step and window contradict each other: leave window out; since and until choose rows")
         if since is not None and until is not None and since >= until:
             raise ValueError(

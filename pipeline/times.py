@@ -84,6 +84,11 @@ def parse_duration(text: str) -> float:
     return seconds
 
 
+def written_duration(text: str | None) -> str | None:
+    """Return a length of time as it is written, once `parse_duration` has read it."""
+    return text if text is None or parse_duration(text) >= 0 else None
+
+
 def parse_jump(text: str, window: str) -> float:
     """Seconds by which one row may move a window on: a number of windows, or a length of time.
 

@@ -34,7 +34,7 @@ def gpus(monkeypatch):
 
     monkeypatch.setattr(cuda_clique, "cards", cards)
     monkeypatch.setattr(kernels, "why_not", lambda backend: None)
-    monkeypatch.setattr(kernels.clique, "why_not", lambda backend: None)
+    monkeypatch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
     monkeypatch.setattr(fallback, "_reasons", [])
     return used
 
