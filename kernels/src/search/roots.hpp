@@ -299,13 +299,12 @@ class Roots {
     std::copy(row_list_.begin(), row_list_.end(), m.row_ids);
     for (u32 i = 0; i < n_candidates; ++i) m.ids[i] = static_cast<u32>(order_[i]);
     std::fill(m.rows, m.rows + static_cast<std::size_t>(m.n_rows) * m.stride(), 0u);
+    for (u32 i = 0; i < n_candidates; ++i) mark_[m.ids[i]] += 32 * m.excluded_words;
     for (u32 i = 0; i < m.n_rows; ++i) {
       u32* row = m.row(i);
       for (u64 e = g_.row_start[row_list_[i]]; e < g_.row_start[row_list_[i] + 1]; ++e) {
-        const u32 w = g_.row_columns[e];
-        if (!mark_[w]) continue;
-        const u32 at = mark_[w] - 1 + (w > v ? 32 * m.excluded_words : 0);
-        row[at / 32] |= 1u << at % 32;
+        const u32 at = mark_[g_.row_columns[e]];  // without a branch, which cannot be foretold
+        row[(at - (at != 0)) / 32] |= static_cast<u32>(at != 0) << (at - 1) % 32;
       }
     }
   }

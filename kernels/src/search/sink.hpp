@@ -9,6 +9,8 @@
 //                        single_row(row, columns, n)    a row with all its columns (on a CPU)
 //   wants_members        found_in_leaf(mask, members, joined)
 //                                                       R and the `joined` lanes of the last `leaf`
+//   sums_rows            row_hash(row), found_sum(sum, n, members, list)
+//                        a biclique of n rows by the sum of their hashes; list() gives their numbers
 //   may_lack_room        room(rows, columns)            false: the search parks before the next step
 //   bounds_by_size       hopeful(rows, columns)         can one of at most so many be wanted?
 //   bounds_by_weight     narrow_reaches, leaf_reaches, wide_reaches (node_bounds.hpp)
@@ -22,6 +24,7 @@ namespace bicliq {
 struct SinkBase {
   static constexpr bool wants_members = true;  // R, not only that there is a biclique
   static constexpr bool wants_ids = true;      // R's columns by number; else how many, and the sum of their hashes
+  static constexpr bool sums_rows = false;
   static constexpr bool may_lack_room = false, bounds_by_size = false, bounds_by_weight = false, wants_best = false;
 
   /// What comes is below this root;

@@ -75,6 +75,7 @@ struct Labels {
 
 class MemberSink : public SinkBase {
  public:
+  static constexpr bool sums_rows = true;
   using Deliver = std::function<void(std::unique_ptr<Batch>, bool complete)>;
 
   /// `deliver` is empty where only the digest is wanted. `places`: lists hold places of ids; then
@@ -90,6 +91,7 @@ class MemberSink : public SinkBase {
 
   void root(u32 v) { root_ = v; }
   u64 column_hash(u32 c) const { return labels_.column_hashes[c]; }
+  u64 row_hash(u32 r) const { return labels_.row_hashes[r]; }
 
   /// The rows that the bits of the coming masks stand for.
   void rows(const u32* rows, u32 n) {
@@ -135,10 +137,15 @@ class MemberSink : public SinkBase {
     if (!limits_.accepts(n, members.n)) return;
     u64 hash = 0;
     for (u32 i = 0; i < n; ++i) hash += labels_.row_hashes[rows[i]];
+    found_sum(hash, n, members, [=] { return rows; });
+  }
+  template <class M, class List>
+  void found_sum(u64 hash, u32 n, const M& members, const List& list) {
+    if (!limits_.accepts(n, members.n)) return;
     account(hash, members.hash);
     if (!batch_) return;
     make_room(n, members.n);
-    put_rows(rows, n);
+    put_rows(list(), n);
     put_columns(members.ids, members.n);
     close();
   }

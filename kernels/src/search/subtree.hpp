@@ -9,6 +9,15 @@
 
 namespace bicliq {
 
+/// Rows that were merged (merged_rows.hpp), where a search wants to know who they are: a bit stands
+/// for some of them.
+struct MergedBits {
+  u32 n_rows = 0, n_bits = 0;
+  u32* starts = nullptr;  // [n_bits]: where its rows begin in `places`
+  u32* places = nullptr;  // [n_rows]: places in the list of rows
+  u64* sums = nullptr;    // [n_bits]: what the sink adds up over them
+};
+
 /// R of a node: how many columns, the sum of their hashes and, where bicliques are written, their
 /// numbers.
 struct Members {
@@ -30,6 +39,8 @@ struct Subtree {
   // the rows. More: several words each (tall_nodes.hpp).
   u32 *candidates = nullptr, *ids = nullptr, *excluded = nullptr, *rows = nullptr;
   u32 n_rows = 0, n_candidates = 0, n_excluded = 0, excluded_stride = 0;
+  u32 *shifts = nullptr, *bits = nullptr;  // where rows were merged (merged_rows.hpp)
+  MergedBits merged;
 
   // Wide: a bit matrix. If its columns are filled already, it is shared with others and only read.
   // If `rows` is set, the node has some of the matrix's rows: then `rows` is a bit set of these,

@@ -11,6 +11,7 @@
 // path.
 #pragma once
 
+#include "search/merged_rows.hpp"
 #include "search/narrow_nodes.hpp"
 
 namespace bicliq {
@@ -35,6 +36,9 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     u32* alive;                  // candidates that are not done with, one bit each
     u32* ids;
     const u32* row_ids;  // numbers of the rows in the graph
+    // Where rows were merged (merged_rows.hpp); else null.
+    const u32 *shifts, *bits;  // bits: [32 · depth], numbers of bits in `merged`, whose places are those of row_ids
+    MergedBits merged;
     u32 depth, n_candidates, n_excluded, candidate_stride, excluded_stride;
     u32 next;       // the first candidate that may still have to be tried
     u32 n_members;  // R, as it was when the node was opened
@@ -69,12 +73,15 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
 
   /// Makes the root of a subtree the current node.
   void start_tall(const Subtree& tree) {
-    take_row_scratch(tree.n_rows);
+    take_row_scratch(tree.shifts ? tree.merged.n_rows : tree.n_rows);
     TallLevel& level = push_tall(memory_.mark());
     level.candidates = tree.candidates;
     level.excluded = tree.excluded;
     level.ids = tree.ids;
     level.row_ids = tree.rows;
+    level.shifts = tree.shifts;
+    level.bits = tree.bits;
+    level.merged = tree.merged;
     open_tall(level, words_for(tree.n_rows), tree.n_candidates, tree.n_excluded, stride_for(tree.n_candidates),
               tree.excluded_stride);
   }
@@ -128,6 +135,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   /// Which rows a child keeps, and how the bits of the others are squeezed out of its masks.
   struct RowSelection {
     const u32* wanted;  // [depth]
+    const u32* shifts;  // [depth], of merged rows; else null
     const u32* moves;   // [5][depth rounded up to 32]: bits that move 1, 2, 4, 8, 16 places; null: all stay in place
     u32 depth, n_rows;
     u32 moves_stride() const { return 32 * words_for(depth); }
@@ -212,6 +220,9 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
       n += sum(popcounts(words));
       store(rows + k, words, first_lanes(n_words));
     }
+    if (!level.shifts) return n;
+    n = 0;
+    for (u32 k = 0; k < level.depth; ++k) n += popcount(rows[k]) << level.shifts[k];
     return n;
   }
 
@@ -253,7 +264,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
         const Lanes mask = load(column), own = splat(rows[k]);
         lacks = lacks | without(own, mask);
         outside = outside | without(mask, own);
-        counts = counts + popcounts(mask & own);
+        counts = counts + weighed(popcounts(mask & own), level.shifts, k);
       }
       const u32 full = after & ~ballot(nonzero(lacks)), inside = after & ~ballot(nonzero(outside));
       if (inside) put(level.alive + w, level.alive[w] & ~inside);  // all their rows are in N(x): done with
@@ -266,6 +277,13 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   }
 
   void report(const TallLevel& level, const u32* rows, u32 n) {
+    if constexpr (kMergesRows && Sink::sums_rows)
+      if (level.shifts) {
+        u64 sum = 0;
+        each_bit(level, rows, [&](u32 bit, u32) { sum += level.merged.sums[bit]; });
+        sink_.found_sum(sum, n, members_, [&] { return name_merged(level, rows, order_), order_; });
+        return;
+      }
     if constexpr (Sink::wants_members) {
       name_rows(level, rows, order_);
       sink_.found(order_, n, members_);
@@ -275,25 +293,84 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   }
   /// Writes the numbers in the graph of a set of rows.
   void name_rows(const TallLevel& level, const u32* rows, u32* to) {
+    if (level.shifts) return name_merged(level, rows, to);
     const u32 n = list_bits(row_list_, level.depth, [=](u32 k) { return rows[k]; });
     const u32 *list = row_list_, *ids = level.row_ids;
     each_item(n, [=](u32 i) { to[i] = ids[list[i]]; });
   }
 
+  /// The same of merged rows: by ascending places, as others are.
+  void name_merged(const TallLevel& level, const u32* rows, u32* to) {
+    u32* seen = row_list_;
+    const MergedBits& merged = level.merged;
+    const u32 *ids = level.row_ids, n_words = words_for(merged.n_rows);
+    each_item(n_words, [=](u32 k) { seen[k] = 0; });
+    each_bit(level, rows, [&](u32 bit, u32 n) {
+      const u32* places = merged.places + merged.starts[bit];
+      for (u32 i = 0; i < n; ++i) seen[places[i] / 32] |= 1u << places[i] % 32;
+    });
+    const u32 n = list_bits(to, n_words, [=](u32 k) { return seen[k]; });
+    each_item(n, [=](u32 i) { to[i] = ids[to[i]]; });
+  }
+  /// f(bit, rows): for the bits of a set of merged rows, with the number of rows each stands for.
+  template <class F>
+  static void each_bit(const TallLevel& level, const u32* rows, F f) {
+    for (u32 k = 0; k < level.depth; ++k)
+      for (u32 bits = rows[k]; bits; bits &= bits - 1) f(level.bits[32 * k + first_set(bits)], 1u << level.shifts[k]);
+  }
+
+  /// Counts of the bits of word k, as numbers of rows.
+  static Lanes weighed(Lanes counts, const u32* shifts, u32 k) { return shifts ? shift_left(counts, shifts[k]) : counts; }
+
+  /// Words of the wanted rows side by side, where those of merged rows are not mixed.
+  static u32 packed_depth(const RowSelection& s) {
+    if (!s.shifts) return words_for(s.n_rows);
+    u32 depth = 0, n = 0;
+    for (u32 k = 0; k < s.depth; ++k) {
+      n += popcount(s.wanted[k]);
+      if (k + 1 < s.depth && s.shifts[k + 1] == s.shifts[k]) continue;
+      depth += words_for(n);
+      n = 0;
+    }
+    return depth;
+  }
+  /// Shifts and bits of the wanted rows side by side, as `put_columns` lays them.
+  void pack_bits(const TallLevel& from, const RowSelection& s, u32 depth, TallLevel& level) {
+    u32 *shifts = memory_.take(depth), *bits = memory_.take(Sink::wants_members ? 32 * usize{depth} : 0);
+    u32 n_words = 0, n = 0;
+    for (u32 k = 0; k < s.depth; ++k) {
+      if constexpr (Sink::wants_members)
+        for (u32 rest = s.wanted[k]; rest; rest &= rest - 1) bits[32 * n_words + n++] = from.bits[32 * k + first_set(rest)];
+      else
+        n += popcount(s.wanted[k]);
+      if (k + 1 < s.depth && s.shifts[k + 1] == s.shifts[k]) continue;
+      for (u32 w = words_for(n); w; --w) shifts[n_words++] = s.shifts[k];
+      n = 0;
+    }
+    level.shifts = shifts;
+    level.bits = bits;
+  }
+
   /// The same, once it is known which candidates the child has.
   Next open_child(TallLevel& from, u32 x, const u32* rows, const u32* kept, u32 n_open, Mark mark) {
     u32* wanted = memory_.take(from.depth);
-    RowSelection s = {wanted, nullptr, from.depth, reach_of(from, rows, kept, wanted)};
-    const bool squeezed = 4 * words_for(s.n_rows) <= 3 * from.depth;
+    RowSelection s = {wanted, from.shifts, nullptr, from.depth, reach_of(from, rows, kept, wanted)};
+    const u32 least_depth = packed_depth(s);
+    const bool squeezed = 4 * least_depth <= 3 * from.depth;
     if (squeezed) s.moves = plan_moves(s);
-    if (s.n_rows <= kLanes) return open_narrow_child(from, x, s, kept, n_open, mark);
-    const u32 depth = squeezed ? words_for(s.n_rows) : from.depth;
+    if (!s.shifts && s.n_rows <= kLanes) return open_narrow_child(from, x, s, kept, n_open, mark);
+    const u32 depth = squeezed ? least_depth : from.depth;
     u32 n_tried = 0;
     for (u32 w = 0; w <= x / 32; ++w) n_tried += popcount(from.alive[w] & bits_below(w, x));
     const u32 candidate_stride = stride_for(n_open), excluded_stride = stride_for(from.n_excluded + n_tried);
     TallLevel& level = push_tall(mark);
     level.row_ids = from.row_ids;
-    if (squeezed) {
+    level.shifts = from.shifts;
+    level.bits = from.bits;
+    level.merged = from.merged;
+    if (squeezed && s.shifts) {
+      pack_bits(from, s, depth, level);
+    } else if (squeezed) {
       u32* ids = memory_.take(32 * usize{depth});
       name_rows(from, wanted, ids);
       level.row_ids = ids;
@@ -385,7 +462,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     if (!ballot(real)) return 0;
     Lanes counts = splat(0);
     for (u32 k = 0; k < s.depth; ++k)
-      counts = counts + popcounts(load(columns + usize{k} * columns_stride) & splat(s.wanted[k]));
+      counts = counts + weighed(popcounts(load(columns + usize{k} * columns_stride) & splat(s.wanted[k])), s.shifts, k);
     return put_columns(columns, columns_stride, real & (counts >= splat(rows_needed_)), s, to, stride);
   }
 
@@ -399,10 +476,16 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
       return popcount(ballot(kept));
     }
     Lanes pending = splat(0);
-    u32 held = 0;
+    u32 held = 0, shift = 0;
     for (u32 k = 0; k < s.depth; ++k) {
       const u32 wanted = s.wanted[k], n = popcount(wanted);
       if (!n) continue;
+      if (s.shifts && s.shifts[k] != shift) {
+        shift = s.shifts[k];
+        if (held) compact(to, pending, kept), to += stride;
+        held = 0;
+        pending = splat(0);
+      }
       Lanes bits = load(columns + usize{k} * columns_stride) & splat(wanted);
       const u32* move = s.moves + k;
       BICLIQ_UNROLL
@@ -433,7 +516,8 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
       n_tried += popcount(level.alive[w] & bits_below(w, next));
     }
     const u32 candidate_stride = stride_for(n_open), excluded_stride = stride_for(level.n_excluded + n_tried);
-    const usize words = usize{depth} * (usize{candidate_stride} + excluded_stride + 32);
+    const u32 n_ids = level.shifts ? level.merged.n_rows : 32 * depth;
+    const usize words = usize{depth} * (usize{candidate_stride} + excluded_stride) + n_ids + merged_words(level);
     if (!memory_.fits(usize{depth} + 2 * padded(words_for(level.n_candidates)) + 128)) return false;
     Block block = workers_.block(words + padded(n_open) + 4 * padded(1) + members_words(level.n_members));
     if (!block) return false;
@@ -442,14 +526,15 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     const u32* alive = level.alive;
     each_item(depth, [=](u32 k) { all[k] = ~0u; });
     each_item(words_for(level.n_candidates), [=](u32 w) { rest[w] = alive[w] & ~bits_below(w, next); });
-    const RowSelection s = {all, nullptr, depth, 32 * depth};
+    const RowSelection s = {all, level.shifts, nullptr, depth, 32 * depth};
     Subtree tree = begin_given(block, level.n_members, level.members_hash);
     tree.n_rows = 32 * depth;
     tree.n_candidates = n_open;
     tree.candidates = block.take(usize{depth} * candidate_stride);
     tree.excluded = block.take(usize{depth} * excluded_stride);
     tree.ids = block.take(n_open);
-    tree.rows = copy(block, level.row_ids, 32 * depth);
+    tree.rows = copy(block, level.row_ids, n_ids);
+    if (level.shifts) give_merged(level, block, tree);
     fill_candidates(level, s, rest, tree.candidates, candidate_stride, tree.ids);
     tree.n_excluded = fill_excluded(level, next, s, tree.excluded, excluded_stride);
     tree.excluded_stride = excluded_stride;
@@ -457,6 +542,24 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     workers_.give(static_cast<Block&&>(block), tree);
     level.next = level.n_candidates;
     return true;
+  }
+
+  /// Words of a block that `give_merged` takes.
+  static usize merged_words(const TallLevel& level) {
+    if (!level.shifts) return 0;
+    const MergedBits& m = level.merged;
+    return padded(level.depth) + (Sink::wants_members ? padded(32 * usize{level.depth}) + 4 * padded(m.n_bits) + padded(m.n_rows) : 0);
+  }
+  static void give_merged(const TallLevel& level, Block& block, Subtree& tree) {
+    tree.shifts = copy(block, level.shifts, level.depth);
+    tree.merged = level.merged;
+    if constexpr (Sink::wants_members) {
+      const MergedBits& m = level.merged;
+      tree.bits = copy(block, level.bits, 32 * level.depth);
+      tree.merged.starts = copy(block, m.starts, m.n_bits);
+      tree.merged.places = copy(block, m.places, m.n_rows);
+      tree.merged.sums = reinterpret_cast<u64*>(copy(block, reinterpret_cast<const u32*>(m.sums), 2 * m.n_bits));
+    }
   }
 };
 

@@ -34,6 +34,7 @@ constexpr u32 kMostGiven = BICLIQ_MOST_GIVEN;
 constexpr u32 kShares = BICLIQ_SHARES;
 constexpr u32 kNodesAPoll = BICLIQ_POLL, kNodesAStep = 8;
 constexpr bool kTallNodes = BICLIQ_TALL;  // they slow all other nodes: more code than the cache holds
+constexpr bool kMergesRows = false;
 constexpr usize kLargestPlan = usize{1} << 18;
 constexpr u32 kRowsAColumnWord = 4;
 constexpr u32 kFilters = ~0u;  // all of them: a comparison costs a warp little
@@ -43,7 +44,7 @@ constexpr u32 kNodesAPoll = 64, kNodesAStep = 2;
 #ifndef BICLIQ_TALL
 #define BICLIQ_TALL 1
 #endif
-constexpr bool kTallNodes = BICLIQ_TALL;
+constexpr bool kTallNodes = BICLIQ_TALL, kMergesRows = kTallNodes;
 constexpr usize kLargestPlan = usize{1} << 12;
 constexpr u32 kRowsAColumnWord = 1;
 constexpr u32 kFilters = 8;

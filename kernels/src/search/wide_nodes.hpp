@@ -62,6 +62,8 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     row_starts_ = memory_.take(tree.matrix.n_rows);
     live_ = memory_.take(tree.matrix.stride());
     reach_starts_ = memory_.take(kLanes);
+    if constexpr (kMergesRows && !Sink::wants_best)
+      if (rows_needed_ > kLanes && !tree.rows && !tree.from && tree.to == tree.matrix.n_candidates && open_merged(tree.matrix)) return;
     WideLevel& level = push_wide(memory_.mark());
     level.matrix = tree.matrix;
     if (!tree.matrix.columns) level.matrix.fill_columns(memory_);
@@ -134,6 +136,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
 
  private:
   static constexpr u32 kTallWords = 5;  // words of 32 columns that cost as much as a row's first 32 words
+  static constexpr u32 kSparse = 4;     // rows are merged where each has one of so many candidates, on average
   static constexpr u32 kShorter = 4;    // a matrix of so many times fewer rows is worth making
 
   // Scratch: where the words of rows begin in their matrix, of all rows of a child and of those
@@ -465,8 +468,80 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     level.excluded = excluded;
     level.ids = ids;
     level.row_ids = rows;
+    level.shifts = nullptr;
+    level.merged = {};
     open_tall(level, depth, n, n_excluded, candidate_stride, excluded_stride);
     return Next::kStep;
+  }
+
+  /// Opens a root with its equal rows as one; false where it is sparse, since then few rows of a
+  /// node are in a child, and a list of these is read faster than masks over all.
+  bool open_merged(const BitMatrix& m) {
+    usize bits = 0;
+    for (u32 i = 0; i < m.n_rows; ++i)
+      for (u32 w = 0; w < m.candidate_words; ++w) bits += popcount(m.row(i)[m.excluded_words + w]);
+    if (kSparse * bits < usize{m.n_rows} * m.n_candidates) return false;
+    const Mark mark = memory_.mark();
+    u32 *tried = memory_.take(m.candidate_words), *open = memory_.take(m.candidate_words);
+    for (u32 w = 0; w < m.candidate_words; ++w) {
+      put(tried + w, 0);
+      put(open + w, low_bits(m.n_candidates - 32 * w));
+    }
+    u32* list = row_list_;
+    each_item(m.n_rows, [=](u32 i) { list[i] = i; });
+    place_rows(row_list_, row_starts_, m.n_rows, m.stride());
+    const MatrixPlan p = plan_projection(m, lists(), m.n_rows, tried, open);
+    return open_merged(m, p, open, mark);
+  }
+
+  /// Turns the planned rows and columns into lists of masks over merged rows: the current tall
+  /// node.
+  bool open_merged(const BitMatrix& m, const MatrixPlan& p, const u32* open, Mark mark) {
+    MergedRows merged = RowMerger<Memory>(m, lists(), p.n_rows, open, memory_).merge();
+    u32* row_starts = row_starts_;
+    row_starts_ = memory_.take(32 * usize{merged.depth});
+    u32* starts = row_starts_;
+    const u32 stride = m.stride(), n_rows = 32 * merged.depth;
+    each_item(n_rows, [=](u32 i) { starts[i] = i * stride; });
+    const u32 candidate_stride = stride_for(p.n_candidates), excluded_stride = stride_for(p.n_excluded);
+    u32* candidates = memory_.take(usize{merged.depth} * candidate_stride);
+    u32* excluded = memory_.take(usize{merged.depth} * excluded_stride);
+    u32* ids = memory_.take(Sink::wants_members ? p.n_candidates : 0);
+    u32 n = 0, n_excluded = 0;
+    for (u32 w = 0; w < stride; ++w)
+      if (live_[w])
+        n_excluded += gather_columns(merged.rows + w, flags(live_[w]), n_rows, excluded + n_excluded, excluded_stride);
+    for (u32 w = 0; w < m.candidate_words; ++w) {
+      if (!open[w]) continue;
+      if constexpr (Sink::wants_members) compact(ids + n, load(m.ids + 32 * w), flags(open[w]));
+      n += gather_columns(merged.rows + m.excluded_words + w, flags(open[w]), n_rows, candidates + n, candidate_stride);
+    }
+    row_starts_ = row_starts;
+    u32* row_ids = memory_.take(p.n_rows);
+    const u32 *order = order_, *numbers = m.row_ids;
+    each_item(p.n_rows, [=](u32 i) { row_ids[i] = numbers[order[i]]; });
+    u32* bits = memory_.take(Sink::wants_members ? n_rows : 0);
+    if constexpr (Sink::wants_members) each_item(n_rows, [=](u32 i) { bits[i] = i; });
+    if constexpr (Sink::sums_rows) sum_rows(merged, row_ids);
+    TallLevel& level = push_tall(mark);
+    level.candidates = candidates;
+    level.excluded = excluded;
+    level.ids = ids;
+    level.row_ids = row_ids;
+    level.shifts = merged.shifts;
+    level.bits = bits;
+    level.merged = merged.bits;
+    open_tall(level, merged.depth, n, n_excluded, candidate_stride, excluded_stride);
+    return true;
+  }
+
+  void sum_rows(MergedRows& merged, const u32* row_ids) {
+    merged.bits.sums = reinterpret_cast<u64*>(memory_.take(2 * usize{merged.bits.n_bits}));
+    for (u32 bit = 0; bit < merged.bits.n_bits; ++bit) {
+      u64 sum = 0;
+      for (u32 i = 0; i < merged.n_rows_of(bit); ++i) sum += sink_.row_hash(row_ids[merged.bits.places[merged.bits.starts[bit] + i]]);
+      merged.bits.sums[bit] = sum;
+    }
   }
 
   /// Writes the masks of the flagged columns of a word, over the planned rows; returns their
