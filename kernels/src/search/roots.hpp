@@ -57,7 +57,7 @@ class Roots {
     joined_.clear();
     sink_.root(v);
     if (limits_.min_rows <= 1) single_row(v, rows, d);
-    if constexpr (Sink::wants_best) {
+    if (Sink::wants_best || limits_.min_columns > 1) {
       keep_long_rows(v, rows, d);
       rows = kept_.data();
       d = static_cast<u32>(kept_.size());
@@ -68,8 +68,7 @@ class Roots {
       ++dropped;
       return false;
     }
-    if (!(d <= kLanes ? narrow_root(v, rows, d) : wide_root(v, rows, d))) return false;
-    return is_promising(limits_, sink_, d, members().n + (tree_.wide ? tree_.matrix.n_candidates : tree_.n_candidates));
+    return d <= kLanes ? narrow_root(v, rows, d) : wide_root(v, rows, d);
   }
   /// The subtree of the root that `open` was asked for; valid until it is asked for the next.
   const Subtree& tree() const { return tree_; }
@@ -102,9 +101,10 @@ class Roots {
   /// no such answer, and what is found without them is too small to be one.
   void keep_long_rows(u32 v, const u32* rows, u32 d) {
     kept_.assign(rows, rows + d);
-    for (usize n = 0; n != kept_.size() && !kept_.empty();) {
+    for (usize n = 0; n != kept_.size() && !kept_.empty();) {  // the sink may ask for more of fewer rows
       n = kept_.size();
-      const u32 needed = std::max(sink_.columns_needed(v, kept_.data(), static_cast<u32>(n)), 1u);
+      u32 needed = limits_.min_columns;
+      if constexpr (Sink::wants_best) needed = std::max(needed, sink_.columns_needed(v, kept_.data(), static_cast<u32>(n)));
       const auto is_short = [&](u32 u) {
         return g_.row_degree(u) < needed || g_.row_columns[g_.row_start[u + 1] - needed] < v;
       };
@@ -169,8 +169,13 @@ class Roots {
   }
   template <class Mark>
   void touch_after(u32 v, u32 row, Mark mark) {
+    each_after(v, row, [&](u32 w) { touch(w, mark); });
+  }
+  /// f(w) for the columns of a row after v.
+  template <class F>
+  void each_after(u32 v, u32 row, F f) const {
     const u32* first = g_.row_columns.data() + g_.row_start[row];
-    for (const u32* at = g_.row_columns.data() + g_.row_start[row + 1]; at > first && at[-1] > v; --at) touch(at[-1], mark);
+    for (const u32* at = g_.row_columns.data() + g_.row_start[row + 1]; at > first && at[-1] > v; --at) f(at[-1]);
   }
   template <class Mark>
   void touch_before(u32 v, u32 row, Mark mark) {
@@ -193,7 +198,7 @@ class Roots {
     sink_.rows(rows, d);
     ++nodes;
     sink_.found(all, members());
-    if (!tree_.n_candidates) return false;
+    if (!tree_.n_candidates || !is_promising(limits_, sink_, d, members().n + tree_.n_candidates)) return false;
     if constexpr (Sink::wants_best)
       if (!sink_.aim(tree_.candidates, tree_.ids, tree_.n_candidates, tree_.to, members())) return false;
     for (u32 bits = reach; bits; bits &= bits - 1)
@@ -255,9 +260,36 @@ class Roots {
     ++nodes;
     sink_.found(rows, d, members());
     if constexpr (Sink::wants_best) aim(rows, d);
-    if (!order_.empty()) build_root(v, rows, d);
+    bool opens = !order_.empty() && promising(d);
+    if (opens) {
+      take_rows(v, rows, d);
+      opens = promising(static_cast<u32>(row_list_.size()));
+    }
+    if (opens) build_root(v);
     forget_touched();
-    return !order_.empty();
+    return opens;
+  }
+  bool promising(u32 n_rows) {
+    return n_rows >= rows_needed_ && is_promising(limits_, sink_, n_rows, members().n + static_cast<u32>(order_.size()));
+  }
+
+  /// Lists the rows that have as many candidates as a wanted answer, and the candidates that have
+  /// enough of these, again and again.
+  void take_rows(u32 v, const u32* rows, u32 d) {
+    const u32 needed = limits_.min_columns > members().n + 1 ? limits_.min_columns - members().n : 1;
+    row_list_.assign(rows, rows + d);
+    for (usize n = 0; n != order_.size();) {
+      n = order_.size();
+      for (u32 i = 0; i < n_touched_; ++i) mark_[touched_[i]] = 0;
+      for (u64 entry : order_) mark_[static_cast<u32>(entry)] = 1;
+      const auto is_short = [&](u32 row) { return !has_candidates(v, row, needed); };
+      row_list_.erase(std::remove_if(row_list_.begin(), row_list_.end(), is_short), row_list_.end());
+      if (needed == 1 || row_list_.empty()) return;  // what goes has no candidate
+      for (u32 row : row_list_) each_after(v, row, [this](u32 w) { mark_[w] += mark_[w] > 0; });
+      for (u64& entry : order_) entry = u64{mark_[static_cast<u32>(entry)] - 1} << 32 | static_cast<u32>(entry);
+      const auto is_rare = [this](u64 entry) { return entry >> 32 < rows_needed_; };
+      order_.erase(std::remove_if(order_.begin(), order_.end(), is_rare), order_.end());
+    }
   }
 
   /// Drops the candidates that are in nothing the sink wants.
@@ -275,15 +307,12 @@ class Roots {
     order_.erase(std::remove_if(order_.begin(), order_.end(), dropped), order_.end());
   }
 
-  /// The bit matrix of a root; `order_` holds its candidates.
-  void build_root(u32 v, const u32* rows, u32 d) {
+  /// The bit matrix of a root; `order_` holds its candidates, and `row_list_` its rows.
+  void build_root(u32 v) {
     std::sort(order_.begin(), order_.end());
     const u32 n_candidates = static_cast<u32>(order_.size());
     for (u32 i = 0; i < n_touched_; ++i) mark_[touched_[i]] = 0;
     for (u32 i = 0; i < n_candidates; ++i) mark_[static_cast<u32>(order_[i])] = i + 1;
-    row_list_.clear();
-    for (u32 i = 0; i < d; ++i)  // a row without candidates is in no child
-      if (has_candidate(v, rows[i])) row_list_.push_back(rows[i]);
     const u32 after = n_touched_;
     for (u32 r : row_list_) touch_before(v, r, [](u32& count) { ++count; });
     u32 n_excluded = 0;
@@ -309,10 +338,11 @@ class Roots {
     }
   }
 
-  bool has_candidate(u32 v, u32 row) const {
+  /// Has a row so many candidates, which are marked?
+  bool has_candidates(u32 v, u32 row, u32 needed) const {
     const u32* first = g_.row_columns.data() + g_.row_start[row];
     for (const u32* at = g_.row_columns.data() + g_.row_start[row + 1]; at > first && at[-1] > v; --at)
-      if (mark_[at[-1]]) return true;
+      if (mark_[at[-1]] && !--needed) return true;
     return false;
   }
 };
