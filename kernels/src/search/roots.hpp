@@ -307,11 +307,11 @@ class Roots {
     order_.erase(std::remove_if(order_.begin(), order_.end(), dropped), order_.end());
   }
 
-  /// The bit matrix of a root; `order_` holds its candidates, and `row_list_` its rows.
+  /// The bit matrix of a root; `order_` holds its candidates, which alone are marked, and
+  /// `row_list_` its rows.
   void build_root(u32 v) {
     std::sort(order_.begin(), order_.end());
     const u32 n_candidates = static_cast<u32>(order_.size());
-    for (u32 i = 0; i < n_touched_; ++i) mark_[touched_[i]] = 0;
     for (u32 i = 0; i < n_candidates; ++i) mark_[static_cast<u32>(order_[i])] = i + 1;
     const u32 after = n_touched_;
     for (u32 r : row_list_) touch_before(v, r, [](u32& count) { ++count; });
