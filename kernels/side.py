@@ -14,7 +14,7 @@ MOST_PATHS = 128  # times the paths of the other side: the lists of the roots ar
 MERGED = 32  # the kernels merge equal rows from one more on (src/search/merged_rows.hpp): then no side is too crowded
 
 MOST_UNPRUNED = 2  # pairs that share less are no nodes in any case
-SEARCHED = 4.0  # times what a path costs when a root is built, costs it to search where its ends share enough
+SEARCHED = 4.5  # times what a path costs when a root is built, costs it to search where its ends share enough
 MOST_SAMPLED = 126
 
 SAMPLED_PATHS, SEED = 64, 1

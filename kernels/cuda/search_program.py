@@ -47,7 +47,7 @@ class Slot(IntEnum):
     TAKEN = 3
 
 
-SUBTREE = Struct("Subtree", np.dtype("V152"))
+SUBTREE = Struct("Subtree", np.dtype("V160"))
 TASK = Struct("Task", np.dtype([("subtree", "u4"), ("from", "u4"), ("to", "u4")]))
 CHUNK = Struct.of_words("Chunk", "start", "words")
 COUNTERS = Struct.of_words(

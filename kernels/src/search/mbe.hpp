@@ -73,7 +73,7 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Workers, Memory
       for (u32 i = 0; i < tree.members.n; ++i) members_.ids[i] = tree.members.ids[i];
     }
     Base::take_narrow_levels();
-    if (!tree.wide && !tree.shifts && tree.n_rows <= kLanes) return Base::start_narrow(tree);
+    if (!tree.wide && !tree.merged && tree.n_rows <= kLanes) return Base::start_narrow(tree);
     if (tree.wide)
       Base::start_wide(tree);
     else if constexpr (kTallNodes)
@@ -136,7 +136,7 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Workers, Memory
   /// Words that a subtree needs before its first child.
   static usize base_words(const Subtree& tree) {
     const usize columns = usize{tree.members.n} + tree.n_candidates + tree.matrix.n_candidates,
-                rows = usize{tree.n_rows} + tree.merged.n_rows + tree.matrix.n_rows;
+                rows = usize{tree.n_rows} + (tree.merged ? tree.merged->n_rows : 0) + tree.matrix.n_rows;
     return columns + Base::narrow_words() + 3 * padded(rows) + 3 * padded(tree.matrix.stride()) + 1024 +
            (tree.wide && !tree.matrix.columns ? usize{words_for(tree.matrix.n_rows) + 2} * tree.matrix.column_stride()
                                               : 0);

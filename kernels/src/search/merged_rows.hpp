@@ -16,9 +16,8 @@ namespace bicliq {
 
 struct MergedRows {
   u32 depth = 0;          // words of a mask
-  u32* shifts = nullptr;  // [depth]: a bit of the word stands for 2^shift rows
   u32* rows = nullptr;    // [32 · depth][stride of the matrix]: what the rows of a bit have
-  MergedBits bits;
+  Merged bits;
 
   /// How many rows a bit stands for.
   u32 n_rows_of(u32 bit) const { return (bit + 1 < bits.n_bits ? bits.starts[bit + 1] : bits.n_rows) - bits.starts[bit]; }
@@ -43,10 +42,10 @@ class RowMerger {
     for (u32 g = 0; g < n_groups_; ++g)
       for (u32 w = weight_[g]; w; w &= w - 1) ++bits[first_set(w)];
     for (u32 n : bits) to.depth += words_for(n);
-    to.shifts = memory_.take(to.depth);
+    to.bits.shifts = memory_.take(to.depth);
     u32 k = 0;
     for (u32 shift = 32; shift-- > 0;)
-      for (u32 w = words_for(bits[shift]); w; --w) to.shifts[k++] = shift;
+      for (u32 w = words_for(bits[shift]); w; --w) to.bits.shifts[k++] = shift;
     to.bits.n_rows = n_;
     to.bits.n_bits = 32 * to.depth;
     to.bits.starts = memory_.take(to.bits.n_bits);
@@ -108,9 +107,9 @@ class RowMerger {
   void fill(const MergedRows& to) {
     u32* place = to.bits.places;
     for (u32 k = 0; k < to.depth;) {
-      const u32 shift = to.shifts[k];
+      const u32 shift = to.bits.shifts[k];
       u32 bit = 32 * k;
-      while (k < to.depth && to.shifts[k] == shift) ++k;
+      while (k < to.depth && to.bits.shifts[k] == shift) ++k;
       for (u32 g = 0; g < n_groups_; ++g) {
         if (!(weight_[g] >> shift & 1)) continue;
         put_row(sorted_ + first_[g], 1u << shift, to.rows + usize{bit} * m_.stride());

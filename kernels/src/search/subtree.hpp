@@ -9,9 +9,11 @@
 
 namespace bicliq {
 
-/// Rows that were merged (merged_rows.hpp), where a search wants to know who they are: a bit stands
-/// for some of them.
-struct MergedBits {
+/// Rows that were merged (merged_rows.hpp): a bit of a mask stands for some of them. What follows
+/// `shifts` is there where a search wants to know who they are.
+struct Merged {
+  u32* shifts = nullptr;  // a bit of word k stands for 2^shifts[k] rows; null: none were merged
+  u32* bits = nullptr;    // of each bit of the masks: its number among all that there were at first
   u32 n_rows = 0, n_bits = 0;
   u32* starts = nullptr;  // [n_bits]: where its rows begin in `places`
   u32* places = nullptr;  // [n_rows]: places in the list of rows
@@ -39,8 +41,7 @@ struct Subtree {
   // the rows. More: several words each (tall_nodes.hpp).
   u32 *candidates = nullptr, *ids = nullptr, *excluded = nullptr, *rows = nullptr;
   u32 n_rows = 0, n_candidates = 0, n_excluded = 0, excluded_stride = 0;
-  u32 *shifts = nullptr, *bits = nullptr;  // where rows were merged (merged_rows.hpp)
-  MergedBits merged;
+  const Merged* merged = nullptr;  // where rows were merged
 
   // Wide: a bit matrix. If its columns are filled already, it is shared with others and only read.
   // If `rows` is set, the node has some of the matrix's rows: then `rows` is a bit set of these,

@@ -36,9 +36,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     u32* alive;                  // candidates that are not done with, one bit each
     u32* ids;
     const u32* row_ids;  // numbers of the rows in the graph
-    // Where rows were merged (merged_rows.hpp); else null.
-    const u32 *shifts, *bits;  // bits: [32 · depth], numbers of bits in `merged`, whose places are those of row_ids
-    MergedBits merged;
+    Merged merged;       // rows, whose places are those of row_ids; or none
     u32 depth, n_candidates, n_excluded, candidate_stride, excluded_stride;
     u32 next;       // the first candidate that may still have to be tried
     u32 n_members;  // R, as it was when the node was opened
@@ -73,15 +71,13 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
 
   /// Makes the root of a subtree the current node.
   void start_tall(const Subtree& tree) {
-    take_row_scratch(tree.shifts ? tree.merged.n_rows : tree.n_rows);
+    take_row_scratch(tree.merged ? tree.merged->n_rows : tree.n_rows);
     TallLevel& level = push_tall(memory_.mark());
     level.candidates = tree.candidates;
     level.excluded = tree.excluded;
     level.ids = tree.ids;
     level.row_ids = tree.rows;
-    level.shifts = tree.shifts;
-    level.bits = tree.bits;
-    level.merged = tree.merged;
+    level.merged = tree.merged ? *tree.merged : Merged();
     open_tall(level, words_for(tree.n_rows), tree.n_candidates, tree.n_excluded, stride_for(tree.n_candidates),
               tree.excluded_stride);
   }
@@ -220,9 +216,9 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
       n += sum(popcounts(words));
       store(rows + k, words, first_lanes(n_words));
     }
-    if (!level.shifts) return n;
+    if (!level.merged.shifts) return n;
     n = 0;
-    for (u32 k = 0; k < level.depth; ++k) n += popcount(rows[k]) << level.shifts[k];
+    for (u32 k = 0; k < level.depth; ++k) n += popcount(rows[k]) << level.merged.shifts[k];
     return n;
   }
 
@@ -264,7 +260,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
         const Lanes mask = load(column), own = splat(rows[k]);
         lacks = lacks | without(own, mask);
         outside = outside | without(mask, own);
-        counts = counts + weighed(popcounts(mask & own), level.shifts, k);
+        counts = counts + weighed(popcounts(mask & own), level.merged.shifts, k);
       }
       const u32 full = after & ~ballot(nonzero(lacks)), inside = after & ~ballot(nonzero(outside));
       if (inside) put(level.alive + w, level.alive[w] & ~inside);  // all their rows are in N(x): done with
@@ -278,7 +274,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
 
   void report(const TallLevel& level, const u32* rows, u32 n) {
     if constexpr (kMergesRows && Sink::sums_rows)
-      if (level.shifts) {
+      if (level.merged.shifts) {
         u64 sum = 0;
         each_bit(level, rows, [&](u32 bit, u32) { sum += level.merged.sums[bit]; });
         sink_.found_sum(sum, n, members_, [&] { return name_merged(level, rows, order_), order_; });
@@ -293,7 +289,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   }
   /// Writes the numbers in the graph of a set of rows.
   void name_rows(const TallLevel& level, const u32* rows, u32* to) {
-    if (level.shifts) return name_merged(level, rows, to);
+    if (level.merged.shifts) return name_merged(level, rows, to);
     const u32 n = list_bits(row_list_, level.depth, [=](u32 k) { return rows[k]; });
     const u32 *list = row_list_, *ids = level.row_ids;
     each_item(n, [=](u32 i) { to[i] = ids[list[i]]; });
@@ -302,7 +298,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   /// The same of merged rows: by ascending places, as others are.
   void name_merged(const TallLevel& level, const u32* rows, u32* to) {
     u32* seen = row_list_;
-    const MergedBits& merged = level.merged;
+    const Merged& merged = level.merged;
     const u32 *ids = level.row_ids, n_words = words_for(merged.n_rows);
     each_item(n_words, [=](u32 k) { seen[k] = 0; });
     each_bit(level, rows, [&](u32 bit, u32 n) {
@@ -316,7 +312,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   template <class F>
   static void each_bit(const TallLevel& level, const u32* rows, F f) {
     for (u32 k = 0; k < level.depth; ++k)
-      for (u32 bits = rows[k]; bits; bits &= bits - 1) f(level.bits[32 * k + first_set(bits)], 1u << level.shifts[k]);
+      for (u32 bits = rows[k]; bits; bits &= bits - 1) f(level.merged.bits[32 * k + first_set(bits)], 1u << level.merged.shifts[k]);
   }
 
   /// Counts of the bits of word k, as numbers of rows.
@@ -340,21 +336,21 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     u32 n_words = 0, n = 0;
     for (u32 k = 0; k < s.depth; ++k) {
       if constexpr (Sink::wants_members)
-        for (u32 rest = s.wanted[k]; rest; rest &= rest - 1) bits[32 * n_words + n++] = from.bits[32 * k + first_set(rest)];
+        for (u32 rest = s.wanted[k]; rest; rest &= rest - 1) bits[32 * n_words + n++] = from.merged.bits[32 * k + first_set(rest)];
       else
         n += popcount(s.wanted[k]);
       if (k + 1 < s.depth && s.shifts[k + 1] == s.shifts[k]) continue;
       for (u32 w = words_for(n); w; --w) shifts[n_words++] = s.shifts[k];
       n = 0;
     }
-    level.shifts = shifts;
-    level.bits = bits;
+    level.merged.shifts = shifts;
+    level.merged.bits = bits;
   }
 
   /// The same, once it is known which candidates the child has.
   Next open_child(TallLevel& from, u32 x, const u32* rows, const u32* kept, u32 n_open, Mark mark) {
     u32* wanted = memory_.take(from.depth);
-    RowSelection s = {wanted, from.shifts, nullptr, from.depth, reach_of(from, rows, kept, wanted)};
+    RowSelection s = {wanted, from.merged.shifts, nullptr, from.depth, reach_of(from, rows, kept, wanted)};
     const u32 least_depth = packed_depth(s);
     const bool squeezed = 4 * least_depth <= 3 * from.depth;
     if (squeezed) s.moves = plan_moves(s);
@@ -365,8 +361,6 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     const u32 candidate_stride = stride_for(n_open), excluded_stride = stride_for(from.n_excluded + n_tried);
     TallLevel& level = push_tall(mark);
     level.row_ids = from.row_ids;
-    level.shifts = from.shifts;
-    level.bits = from.bits;
     level.merged = from.merged;
     if (squeezed && s.shifts) {
       pack_bits(from, s, depth, level);
@@ -516,7 +510,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
       n_tried += popcount(level.alive[w] & bits_below(w, next));
     }
     const u32 candidate_stride = stride_for(n_open), excluded_stride = stride_for(level.n_excluded + n_tried);
-    const u32 n_ids = level.shifts ? level.merged.n_rows : 32 * depth;
+    const u32 n_ids = level.merged.shifts ? level.merged.n_rows : 32 * depth;
     const usize words = usize{depth} * (usize{candidate_stride} + excluded_stride) + n_ids + merged_words(level);
     if (!memory_.fits(usize{depth} + 2 * padded(words_for(level.n_candidates)) + 128)) return false;
     Block block = workers_.block(words + padded(n_open) + 4 * padded(1) + members_words(level.n_members));
@@ -526,7 +520,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     const u32* alive = level.alive;
     each_item(depth, [=](u32 k) { all[k] = ~0u; });
     each_item(words_for(level.n_candidates), [=](u32 w) { rest[w] = alive[w] & ~bits_below(w, next); });
-    const RowSelection s = {all, level.shifts, nullptr, depth, 32 * depth};
+    const RowSelection s = {all, level.merged.shifts, nullptr, depth, 32 * depth};
     Subtree tree = begin_given(block, level.n_members, level.members_hash);
     tree.n_rows = 32 * depth;
     tree.n_candidates = n_open;
@@ -534,7 +528,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     tree.excluded = block.take(usize{depth} * excluded_stride);
     tree.ids = block.take(n_open);
     tree.rows = copy(block, level.row_ids, n_ids);
-    if (level.shifts) give_merged(level, block, tree);
+    if (level.merged.shifts) tree.merged = give_merged(level, block);
     fill_candidates(level, s, rest, tree.candidates, candidate_stride, tree.ids);
     tree.n_excluded = fill_excluded(level, next, s, tree.excluded, excluded_stride);
     tree.excluded_stride = excluded_stride;
@@ -546,20 +540,22 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
 
   /// Words of a block that `give_merged` takes.
   static usize merged_words(const TallLevel& level) {
-    if (!level.shifts) return 0;
-    const MergedBits& m = level.merged;
-    return padded(level.depth) + (Sink::wants_members ? padded(32 * usize{level.depth}) + 4 * padded(m.n_bits) + padded(m.n_rows) : 0);
+    const Merged& m = level.merged;
+    if (!m.shifts) return 0;
+    const usize names = Sink::wants_members ? padded(32 * usize{level.depth}) + 4 * padded(m.n_bits) + padded(m.n_rows) : 0;
+    return padded(Base::template words_of<Merged>()) + padded(level.depth) + names;
   }
-  static void give_merged(const TallLevel& level, Block& block, Subtree& tree) {
-    tree.shifts = copy(block, level.shifts, level.depth);
-    tree.merged = level.merged;
+  static const Merged* give_merged(const TallLevel& level, Block& block) {
+    const Merged& m = level.merged;
+    Merged to = m;
+    to.shifts = copy(block, m.shifts, level.depth);
     if constexpr (Sink::wants_members) {
-      const MergedBits& m = level.merged;
-      tree.bits = copy(block, level.bits, 32 * level.depth);
-      tree.merged.starts = copy(block, m.starts, m.n_bits);
-      tree.merged.places = copy(block, m.places, m.n_rows);
-      tree.merged.sums = reinterpret_cast<u64*>(copy(block, reinterpret_cast<const u32*>(m.sums), 2 * m.n_bits));
+      to.bits = copy(block, m.bits, 32 * level.depth);
+      to.starts = copy(block, m.starts, m.n_bits);
+      to.places = copy(block, m.places, m.n_rows);
+      if constexpr (Sink::sums_rows) to.sums = reinterpret_cast<u64*>(copy(block, reinterpret_cast<u32*>(m.sums), 2 * m.n_bits));
     }
+    return reinterpret_cast<const Merged*>(copy(block, reinterpret_cast<const u32*>(&to), Base::template words_of<Merged>()));
   }
 };
 

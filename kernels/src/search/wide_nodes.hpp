@@ -468,7 +468,6 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     level.excluded = excluded;
     level.ids = ids;
     level.row_ids = rows;
-    level.shifts = nullptr;
     level.merged = {};
     open_tall(level, depth, n, n_excluded, candidate_stride, excluded_stride);
     return Next::kStep;
@@ -528,9 +527,8 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     level.excluded = excluded;
     level.ids = ids;
     level.row_ids = row_ids;
-    level.shifts = merged.shifts;
-    level.bits = bits;
     level.merged = merged.bits;
+    level.merged.bits = bits;
     open_tall(level, merged.depth, n, n_excluded, candidate_stride, excluded_stride);
     return true;
   }
