@@ -166,18 +166,18 @@ test-gpu: setup-dev
 # roots and cliques use it), barriers.
 SANITIZE = $(SANITIZER) --error-exitcode 1
 sanitize-gpu: setup-dev
-	$(SANITIZE) --tool memcheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
-	$(SANITIZE) --tool memcheck --kernel-regex kns=build $(BIN)/python -m tests.gpu.sanitize
-	$(SANITIZE) --tool memcheck --kernel-regex kns=count_ $(BIN)/python -m tests.gpu.sanitize
-	$(SANITIZE) --tool memcheck --kernel-regex kns=_changes $(BIN)/python -m tests.gpu.sanitize
-	$(SANITIZE) --tool memcheck --kernel-regex kns=unpack $(BIN)/python -m tests.gpu.sanitize
-	$(SANITIZE) --tool memcheck --kernel-regex kns=sort_long $(BIN)/python -m tests.gpu.sanitize
-	$(SANITIZE) --tool memcheck --kernel-regex kns=_pages $(BIN)/python -m tests.gpu.sanitize
-	$(SANITIZE) --tool memcheck --kernel-regex kns=mark $(BIN)/python -m tests.gpu.sanitize
-	$(SANITIZE) --tool racecheck --kernel-regex kns=sort_long $(BIN)/python -m tests.gpu.sanitize
-	$(SANITIZE) --tool racecheck --kernel-regex kns=build $(BIN)/python -m tests.gpu.sanitize
-	$(SANITIZE) --tool racecheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
-	$(SANITIZE) --tool synccheck --kernel-regex kns=search $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool memcheck --kernel-name kns=search $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool memcheck --kernel-name kns=build $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool memcheck --kernel-name kns=count_ $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool memcheck --kernel-name kns=_changes $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool memcheck --kernel-name kns=unpack $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool memcheck --kernel-name kns=sort_long $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool memcheck --kernel-name kns=_pages $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool memcheck --kernel-name kns=mark $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool racecheck --kernel-name kns=sort_long $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool racecheck --kernel-name kns=build $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool racecheck --kernel-name kns=search $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool synccheck --kernel-name kns=search $(BIN)/python -m tests.gpu.sanitize
 
 # A longer campaign of faults than the tests have: processes killed or stopped, disks that are full
 # or break, clocks that jump, connections that are cut. An hour or two.
