@@ -15,7 +15,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import importlib.util
-import sys
 import zipfile
 from functools import cache
 from multiprocessing.pool import ThreadPool
@@ -137,4 +136,4 @@ def make(path: Path = FILE, architectures: tuple[int, ...] = ARCHITECTURES, thre
 
 
 if __name__ == "__main__":
-    make(*map(Path, sys.argv[1:]))
+    make()
