@@ -66,9 +66,9 @@ endif
 	$(call install,.venv,$$(echo build/editable/*.whl)[dev])
 	@touch .venv/installed $@
 
-# Machine code of the GPU's programs for A100, H100 and B200: three minutes on two cores, no GPU. Put
-# into every wheel, and taken where it lies by an editable install; without it the first use of a
-# program compiles it.
+# Machine code of the GPU's programs for A100, H100 and B200: three minutes on two cores, no GPU.
+# It goes into every wheel, and an editable install takes it where it lies; without it the first use
+# of a program compiles it.
 MACHINE_CODE := kernels/cuda/machine_code.zip
 machine-code: $(MACHINE_CODE)
 $(MACHINE_CODE): $(SOURCES) $(wildcard kernels/cuda/*.py) | setup

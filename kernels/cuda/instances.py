@@ -30,7 +30,7 @@ PROGRAMS: dict[str, Program] = {
 
 
 def instances() -> list[tuple[str, tuple[str, ...]]]:
-    """The source and the options of each; of layouts of the search, that which all searches take."""
+    """Source and options of each; of the layouts of a search, the one that all searches take."""
     layout = search_program.Tuning()
     sets: dict[str, list[tuple[str, ...]]] = {
         "enumeration": [search_program.options(search, layout) for search in search_program.SEARCHES],

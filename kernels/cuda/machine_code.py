@@ -24,7 +24,7 @@ from bicliq.kernels.errors import BackendError
 
 FILE = Path(__file__).with_name("machine_code.zip")
 ARCHITECTURES = (80, 90, 100)
-"""Compute capabilities of A100, H100 and B200; a later minor one runs the code as well (8.6, 8.9)."""
+"""Compute capabilities of A100, H100 and B200; later minor ones run the code as well (8.6, 8.9)."""
 
 
 def entry(text: str, options: tuple[str, ...], architecture: int) -> str:

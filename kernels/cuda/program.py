@@ -195,8 +195,8 @@ class Program:
     def compiled(self, *options: str, device: int | None = None) -> Any:
         """The CuPy module for a device (the current one), loaded once for each set of options.
 
-        From the machine code that came with Bicliq (`kernels.cuda.machine_code`); else compiled, and
-        CuPy keeps that on disk, by source and options.
+        From the machine code that came with Bicliq (`kernels.cuda.machine_code`); else compiled,
+        and CuPy keeps that on disk, by source and options.
 
         Raises
         ------
