@@ -31,7 +31,7 @@ class RankedGraph {
     for (std::uint32_t i = 0; i < n_; ++i) rank_[vertex_[i]] = i;
     for (std::uint32_t i = 0; i < n_; ++i) start_[i + 1] = start_[i] + degree[vertex_[i]];
     if (n_ > 0) largest_ = degree[vertex_[n_ - 1]];
-    fill(rows, of_right, check);
+    fill(rows.start, rows.row, rows.n_edges(), check);
   }
   std::uint32_t n() const { return n_; }
   std::uint64_t n_edges() const { return edge_.size() / 2; }
@@ -46,19 +46,21 @@ class RankedGraph {
 
  private:
   template <class Check>
-  void fill(const Rows& rows, const std::vector<u32>& of_right, const Check& check) {
-    const std::size_t m = rows.n_edges();
+  void fill(const std::int64_t* indptr, const std::int32_t* indices, std::uint64_t m, const Check& check) {
     adjacent_.resize(2 * m);
     edge_.resize(2 * m);
-    struct End {
-      std::uint32_t left;
-      std::uint64_t edge;
-    };
-    const auto right = gathered<std::uint64_t, End>(n_ - n_left_, [&](std::size_t v) { return of_right[v]; }, [&](const auto& tell) {
-      each_vertex(n_left_, check, [&](std::uint32_t u) {
-        for (std::int64_t e = rows.start[u]; e < rows.start[u + 1]; ++e)
-          tell(static_cast<std::uint32_t>(rows.row[e]), {u, static_cast<std::uint64_t>(e)});
-      });
+    std::vector<std::uint64_t> number(m);
+    std::vector<std::uint64_t> right_start(static_cast<std::size_t>(n_ - n_left_) + 1, 0), at;
+    each_edge(m, check, [&](std::uint64_t e) { ++right_start[static_cast<std::uint32_t>(indices[e]) + 1]; });
+    std::partial_sum(right_start.begin(), right_start.end(), right_start.begin());
+    at.assign(right_start.begin(), right_start.end() - 1);
+    std::vector<std::uint32_t> left_of(m);
+    each_vertex(n_left_, check, [&](std::uint32_t u) {
+      for (std::int64_t e = indptr[u]; e < indptr[u + 1]; ++e) {
+        const std::uint64_t slot = at[static_cast<std::uint32_t>(indices[e])]++;
+        left_of[slot] = u;
+        number[slot] = static_cast<std::uint64_t>(e);
+      }
     });
     std::vector<std::uint64_t> to(start_.begin(), start_.end() - 1);
     const auto append = [&](std::uint32_t owner, std::uint32_t neighbour, std::uint64_t e) {
@@ -68,10 +70,10 @@ class RankedGraph {
     each_vertex(n_, check, [&](std::uint32_t i) {  // by ascending rank: every list comes out sorted
       const std::uint32_t v = vertex_[i];
       if (v < n_left_)
-        for (std::int64_t e = rows.start[v]; e < rows.start[v + 1]; ++e)
-          append(n_left_ + static_cast<std::uint32_t>(rows.row[e]), i, static_cast<std::uint64_t>(e));
+        for (std::int64_t e = indptr[v]; e < indptr[v + 1]; ++e)
+          append(n_left_ + static_cast<std::uint32_t>(indices[e]), i, static_cast<std::uint64_t>(e));
       else
-        for (std::uint64_t s = right.start[v - n_left_]; s < right.start[v - n_left_ + 1]; ++s) append(right.row[s].left, i, right.row[s].edge);
+        for (std::uint64_t s = right_start[v - n_left_]; s < right_start[v - n_left_ + 1]; ++s) append(left_of[s], i, number[s]);
     });
   }
   const std::uint32_t n_left_, n_;
