@@ -31,12 +31,6 @@ LONG = random_graph(160, 160, 0.4, seed=1)
 """23,565,628 bicliques: some seconds of a core."""
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    with open_cluster(ClusterSettings(workers=2)) as client:
-        yield client
-
-
 @pytest.fixture
 def store(tmp_path):
     return Store.open(str(tmp_path / "store"))

@@ -44,7 +44,7 @@ def test_small_graphs_have_the_count_of_a_brute_force(graph, p, q, side):
 
 
 @pytest.mark.usefixtures("gpu")
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=drawn(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(0, 2**32),
     st.integers(30, 66),  # two words of a row, and three
