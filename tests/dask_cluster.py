@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Client]:
-    """Client of two workers of a thread each, whose dashboard shows our searches.
+    """Client of two workers of a thread each.
 
     A test that kills one or closes the cluster opens one of its own.
     """
     from bicliq.pipeline.placement.cluster import open_cluster
 
-    with open_cluster(ClusterSettings(workers=2)) as client:
+    with open_cluster(ClusterSettings(workers=2, dashboard=False)) as client:
         yield client

@@ -31,6 +31,13 @@ LONG = random_graph(160, 160, 0.4, seed=1)
 """23,565,628 bicliques: some seconds of a core."""
 
 
+@pytest.fixture(scope="module")
+def cluster():
+    """One of its own, on which nothing was searched before."""
+    with open_cluster(ClusterSettings(workers=2)) as client:
+        yield client
+
+
 @pytest.fixture
 def store(tmp_path):
     return Store.open(str(tmp_path / "store"))
