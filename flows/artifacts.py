@@ -33,7 +33,8 @@ class Artifacts:
     Notes
     -----
     The server is told of one artifact a second at most: of the one that has waited longest, as it
-    is by then; at the end of what is left at once. A server that does not answer costs a warning in the log, and the work goes on.
+    is by then; at the end of what is left at once. A server that does not answer costs a warning
+    in the log, and the work goes on.
     """
 
     def __init__(self) -> None:

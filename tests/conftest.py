@@ -30,7 +30,7 @@ SHARED = ("prefect_server", "cluster")
 
 @pytest.hookimpl(tryfirst=True)  # before xdist takes the groups from the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What waits for a server comes first, and then what starts processes: nothing long is begun last."""
+    """What waits for a server comes first, then what starts processes: nothing long begins last."""
     rooms = [*SHARED, "faults", "load", "integration", "notebooks", "property", "unit", "house", "gpu"]
 
     def turn(item: pytest.Item) -> int:
@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Tests of a file stay together, but for those that share a server with tests of other files."""
+    """Tests of a file stay together, but for those that share a server with other files."""
     if config.getvalue("dist") != "loadgroup":
         return None
     from xdist.scheduler import LoadGroupScheduling

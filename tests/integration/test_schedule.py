@@ -248,7 +248,7 @@ def test_a_worker_of_a_pool_does_what_prefect_yaml_schedules(tmp_path, prefect_s
     asked = {"parameters": {**registered["parameters"], **given}}
     with running(tmp_path / "worker.log", "prefect", "worker", "start", "--pool", pool):
         run = first_run(prefect_server, deployment["name"])
-        # No two runs at once: SQLite lets their proposals wait for each other until its timeout of a minute.
+        # Not two runs at once: SQLite lets proposals wait for each other, for a minute.
         httpx.delete(f"{prefect_server}/deployments/{run['deployment_id']}", timeout=60).raise_for_status()
         ask(f"{prefect_server}/deployments/{registered['id']}/create_flow_run", asked)
         counted = first_run(prefect_server, count["name"])

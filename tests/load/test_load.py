@@ -1,6 +1,7 @@
 """Many small runs, flows and versions in one process and one store, and many processes at once.
 
-In the ordinary suite some dozens, flows and processes by night; ``make load`` does 1,000 of each, and tells what they held.
+In the ordinary suite some dozens, flows and processes by night; ``make load`` does 1,000 of each,
+and tells what they held.
 """
 
 from __future__ import annotations
