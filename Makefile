@@ -100,10 +100,10 @@ demo: setup
 	$(BIN)/bicliq verify --store $(STORE)
 	$(BIN)/bicliq top -k 10 --store $(STORE)
 
-# Four processes, on two cores as well, since half of the time is waiting; a file's tests stay
-# together, for they share servers. Where such a process dies the others end too, since xdist 3.8
-# would wait for the tests that it had left.
-PYTEST = $(BIN)/python -m pytest --numprocesses 4 --dist loadfile --max-worker-restart 0 --durations 20
+# Four processes, on two cores as well, since half of the time is waiting; tests of a file, and
+# those of one Prefect server, stay together (tests/conftest.py). Where such a process dies the
+# others end too, since xdist 3.8 would wait for the tests that it had left.
+PYTEST = $(BIN)/python -m pytest --numprocesses 4 --dist loadgroup --no-loadscope-reorder --max-worker-restart 0 --durations 20
 test: setup-dev
 	$(PYTEST)
 
