@@ -160,7 +160,9 @@ def _batches(stream: Any) -> Iterator[Any]:
 
 
 @memory_is_capacity
-def closed_itemsets(indptr: Any, indices: Any, n_items: int, min_support: int, threads: int = 1) -> ClosedSets:
+def closed_itemsets(
+    indptr: Any, indices: Any, n_items: int, min_support: int, threads: int = 1, max_items: int | None = None
+) -> ClosedSets:
     """Find the closed itemsets of baskets.
 
     Parameters
@@ -174,6 +176,9 @@ def closed_itemsets(indptr: Any, indices: Any, n_items: int, min_support: int, t
         Least number of baskets, at least 1.
     threads : int
         As of `enumerate_maximal_bicliques`.
+    max_items : int, optional
+        Find what answers for sets of at most so many items, in one thread, and not the closed sets
+        of more: in their place, all sets of just so many. See `src/rules/few_items.hpp`.
 
     Returns
     -------
@@ -192,6 +197,11 @@ def closed_itemsets(indptr: Any, indices: Any, n_items: int, min_support: int, t
     >>> len(closed_itemsets([0, 2, 4, 5], [0, 1, 0, 1, 0], 2, 1))
     2
     """
+    if max_items is not None:
+        starts, columns, n = checked_csr(indptr, indices, n_items)
+        least = whole_number("min_support", min_support, most=LARGEST_SIZE)
+        most = whole_number("max_items", max_items)
+        return ClosedSets(*load_extension().few_items(as_int32(starts, "indptr"), columns, n, least, most), n_items)
     lengths, items, support = [], [], []
     asked: dict[str, Any] = {"min_left": min_support, "threads": threads}
     with stream_maximal_bicliques(indptr, indices, n_items, **asked) as stream:

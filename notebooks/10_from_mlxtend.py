@@ -118,7 +118,7 @@ plt.show()
 # %% [markdown]
 # | mlxtend | here |
 # |---|---|
-# | `TransactionEncoder` | not needed: lists, dicts, tables of basket and item, files, SciPy matrices |
+# | `TransactionEncoder` | not needed: lists, dicts, rows of basket and item, files, SciPy |
 # | `apriori`, `fpgrowth(…, max_len=3)` | `bicliq.itemsets(…, kind="all", max_len=3)` |
 # | `fpmax` | `bicliq.itemsets(…, kind="maximal")` |
 # | `association_rules(frequent, metric, min_threshold)` | `bicliq.rules(baskets, min_support, …)` |
