@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bicliq.kernels.arguments import as_int32, one_of, whole_number
+from bicliq.kernels.arguments import as_int32, checked_csr, one_of, whole_number
 from bicliq.kernels.contracts import Int32Array
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.enumeration import LARGEST_SIZE, stream_maximal_bicliques
@@ -201,7 +201,7 @@ def closed_itemsets(
         starts, columns, n = checked_csr(indptr, indices, n_items)
         least = whole_number("min_support", min_support, most=LARGEST_SIZE)
         most = whole_number("max_items", max_items)
-        return ClosedSets(*load_extension().few_items(as_int32(starts, "indptr"), columns, n, least, most), n_items)
+        return ClosedSets(*load_extension().few_items(starts, columns, n, least, most), n_items)
     lengths, items, support = [], [], []
     asked: dict[str, Any] = {"min_left": min_support, "threads": threads}
     with stream_maximal_bicliques(indptr, indices, n_items, **asked) as stream:

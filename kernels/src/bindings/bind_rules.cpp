@@ -109,10 +109,9 @@ void bind_rules(nb::module_& module) {
       "offsets"_a, "items"_a, "support"_a, "n_items"_a);
   module.def(
       "few_items",
-      [](const Values& indptr, const Values& indices, u32 n_items, u32 min_support, u64 max_items) {
-        check_lists(indptr, indices, indptr.size() - 1);
-        const Baskets baskets{indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1), n_items};
-        auto found = without_lock([&] { return FewItems(baskets, min_support, max_items, hear_interrupts).found; });
+      [](const Wide& indptr, const Values& indices, u32 n_items, u32 min_support, u64 max_items) {
+        const Rows baskets = rows_of(indptr, indices);
+        auto found = without_lock([&] { return FewItems(baskets, n_items, min_support, max_items, hear_interrupts).found; });
         return arrays_of(std::move(found.offsets), std::move(found.items), std::move(found.support));
       },
       "indptr"_a, "indices"_a, "n_items"_a, "min_support"_a, "max_items"_a);

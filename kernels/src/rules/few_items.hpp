@@ -10,6 +10,7 @@
 // Reference: tests/reference/itemsets.py.
 #pragma once
 
+#include "graphs/csr.hpp"
 #include "rules/closed_sets.hpp"
 
 #include <algorithm>
@@ -18,12 +19,6 @@
 #include <vector>
 
 namespace bicliq {
-
-/// Baskets of items, ascending, by rows.
-struct Baskets {
-  const i32 *start, *items;
-  u32 n, n_items;
-};
 
 /// Itemsets in the layout of Arrow, and in how many baskets each is.
 struct FoundSets {
@@ -34,9 +29,9 @@ template <class Hear>
 class FewItems {
  public:
   /// `hear` is called now and then, and may throw.
-  FewItems(const Baskets& baskets, u32 least, std::size_t most_items, Hear hear)
-      : baskets_(baskets), least_(least), most_(most_items), hear_(hear), count_(baskets.n_items, 0) {
-    std::vector<u32> all(baskets.n);
+  FewItems(const Rows& baskets, u32 n_items, u32 least, std::size_t most_items, Hear hear)
+      : baskets_(baskets), least_(least), most_(most_items), hear_(hear), count_(n_items, 0) {
+    std::vector<u32> all(baskets.size());
     std::iota(all.begin(), all.end(), 0u);
     extend(all.data(), all.data() + all.size());
   }
@@ -98,7 +93,7 @@ class FewItems {
   }
   template <class Visit>
   void each_item(u32 row, const Visit& visit) const {
-    for (const i32* item = baskets_.items + baskets_.start[row]; item < baskets_.items + baskets_.start[row + 1]; ++item) visit(*item);
+    for (const i32 item : baskets_[static_cast<i32>(row)]) visit(item);
   }
   void add(std::size_t support) {
     if (found.items.size() > kMost - set_.size()) throw std::bad_alloc();
@@ -108,7 +103,7 @@ class FewItems {
   }
 
   static constexpr std::size_t kHear = 256, kMost = std::size_t{1} << 31;
-  const Baskets baskets_;
+  const Rows baskets_;
   const u32 least_;
   const std::size_t most_;
   Hear hear_;
