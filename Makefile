@@ -5,7 +5,7 @@ BIN := .venv/bin
 STORE ?= demo-store
 WHEEL ?=
 SANITIZER ?= compute-sanitizer
-SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/*)
+SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/* tests/warps/*)
 # What a first start compiles stays, also where an image forbids it: otherwise every start compiles
 # all that it imports (0.35 s instead of 0.14 for --help).
 export PYTHONDONTWRITEBYTECODE :=
