@@ -59,6 +59,7 @@ def best_of(seed: int, time_limit: float) -> dict[str, Any]:
 
 
 def main(n: int, time_limit: float) -> None:
+    """Ask so many tables on all cores; print a line a table, and what all come to."""
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         rows = []
         for row in pool.map(partial(best_of, time_limit=time_limit), range(n)):
