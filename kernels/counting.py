@@ -477,7 +477,7 @@ def count_on_gpu(
 
 
 def _counted_by_host(request: CountRequest, work: float, progress: ProgressCallback | None) -> CountResult | None:
-    """The count, if the host's threads should have it, and have it, before a GPU would; else None."""
+    """The count, if the host's threads should have it, and have it, before a GPU; else None."""
     seconds = HOST_SECONDS if is_anything_loaded() else HOST_SECONDS_OF_A_START
     if work * SECONDS_A_REGISTER_OF_A_CORE > seconds * request.threads:
         return None
