@@ -32,6 +32,7 @@ from bicliq.pipeline.versions.compact import CompactRecord, compact, compact_id,
 from bicliq.pipeline.versions.prune import PruneRecord, Removed, parse_age, prune
 from bicliq.pipeline.versions.update import update
 from tests.integration.stored_graphs import put_graph, random_graph
+from tests.nightly import part_of
 from tests.real_graphs import DATA
 
 HERE = {"cluster": {"local": True}}
@@ -202,7 +203,7 @@ def killed(what, store, method, at):
     return done.returncode == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("at", [1, 2, 5, 7, 9])
+@pytest.mark.parametrize("at", part_of([1, 2, 5, 7, 9], 2))
 def test_a_compaction_that_is_killed_leaves_the_version_and_goes_on(forum, at):
     before = open_run(forum.store)
     assert killed("compact", forum.store, "sink", at)
@@ -318,7 +319,7 @@ def test_a_run_at_work_is_never_removed(history):
     assert at_work in store.runs()
 
 
-@pytest.mark.parametrize("at", [2, 3, 4, 5, 7])
+@pytest.mark.parametrize("at", part_of([2, 3, 4, 5, 7], 2))
 def test_what_a_killed_prune_leaves_is_no_damage_and_goes_with_the_next(history, at):
     settings, _ = history
     store = Store.open(settings.store)
