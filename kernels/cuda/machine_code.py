@@ -60,6 +60,13 @@ def find(text: str, options: tuple[str, ...], capability: int) -> bytes | None:
         return file.read(name) if name in file.NameToInfo else None
 
 
+def is_whole(capability: int) -> bool:
+    """Whether the machine code of everything that the drivers ask for is there for a device."""
+    from bicliq.kernels.cuda.instances import instances
+
+    return all(find(*one, capability) is not None for one in instances())
+
+
 def compile_to_machine_code(text: str, options: tuple[str, ...], architecture: int) -> bytes:
     """Compile a source by NVRTC as CuPy would; needs no GPU.
 
