@@ -21,6 +21,11 @@ def start_gpu(first: Callable[[], Any]) -> None:
     first
         A small piece of the work that will come: it loads the context, the libraries and the
         programs. What goes wrong in it is not told: the work itself will meet it again.
+
+    Examples
+    --------
+    >>> from bicliq.kernels import count_bicliques, start_gpu
+    >>> start_gpu(lambda: count_bicliques([0, 2, 4], [0, 1, 0, 1], 2, 2, 2, backend="cuda"))
     """
     if _starts:
         return
