@@ -201,14 +201,15 @@ def closed_itemsets(
         starts, columns, n = checked_csr(indptr, indices, n_items)
         least = whole_number("min_support", min_support, most=LARGEST_SIZE)
         most = whole_number("max_items", max_items)
-        return ClosedSets(*load_extension().few_items(starts, columns, n, least, most), n_items)
-    lengths, items, support = [], [], []
+        offsets, items, support = load_extension().few_items(starts, columns, n, least, most)
+        return ClosedSets(offsets, items, support, n_items)
+    lengths, lists, supports = [], [], []
     asked: dict[str, Any] = {"min_left": min_support, "threads": threads}
     with stream_maximal_bicliques(indptr, indices, n_items, **asked) as stream:
         for batch in stream:
             lengths.append(batch.n_right)
-            items.append(batch.right[: batch.right_offsets[-1]].copy())
-            support.append(batch.n_left)
+            lists.append(batch.right[: batch.right_offsets[-1]].copy())
+            supports.append(batch.n_left)
     none = np.zeros(0, np.int32)
     offsets = np.concatenate(([0], np.cumsum(np.concatenate([none, *lengths], dtype=np.int64))))
-    return ClosedSets(offsets, np.concatenate([none, *items]), np.concatenate([none, *support]), n_items)
+    return ClosedSets(offsets, np.concatenate([none, *lists]), np.concatenate([none, *supports]), n_items)
