@@ -114,6 +114,9 @@ def rules(
         str | None,
         typer.Option("--new-since", metavar="RUN", help="Leave out rules of this run; parent: of the one before."),
     ] = None,
+    report: Annotated[
+        str | None, typer.Option("--report", metavar="FILE", help="Write the best as a page of HTML, too.")
+    ] = None,
     top: Top = 20,
     out: Out = None,
     overwrite: Overwrite = False,
@@ -124,6 +127,9 @@ def rules(
     from bicliq.flows.cli import console
     from bicliq.pipeline.errors import InputError
     from bicliq.pipeline.questions.itemsets import find_frequent, frequent_in_run
+    from bicliq.pipeline.redact import without_secrets
+    from bicliq.pipeline.report.frame import write_page
+    from bicliq.pipeline.report.rules import LISTED, rules_page
     from bicliq.pipeline.results.export_lists import finite
     from bicliq.pipeline.results.itemsets import Rules, RulesAsked
     from bicliq.pipeline.store.results import open_run
@@ -135,9 +141,10 @@ def rules(
         if run is not None or new_since is not None:
             raise InputError("--run and --new-since are for rules of a store; leave FILE out, or them")
         frequent, before = find_frequent(file, share, settings, asked.most_items), None
+        name = without_secrets(file).rsplit("/", 1)[-1]
     else:
         opened = open_run(settings.store, run)
-        frequent, before = frequent_in_run(opened, share), None
+        frequent, before, name = frequent_in_run(opened, share), None, f"run {opened.run}"
         if new_since is not None:
             parent = opened.folder.asked.parent
             if new_since == "parent" and parent is None:
@@ -150,6 +157,10 @@ def rules(
     best = finite(found.top(top).to_pylist())
     record = {**_written(found, out, overwrite, bom), **asdict(asked), "which": which, "found": len(found)}
     record["new_since"] = None if before is None else before.frequent.record["run"]
+    record["report"] = None
+    if report is not None:
+        listed = finite(found.top(LISTED).to_pylist())
+        record["report"] = write_page(report, lambda: rules_page(record, listed, name), overwrite=True)
     console.answer({**record, "rules": best}, json, _rules_shown, wide_table=True)
 
 
@@ -222,6 +233,8 @@ def _table(
     said: list[RenderableType] = [title, table] if rows else [f"{title}: there is none; ask for less"]
     if len(rows) < record["found"]:
         said.append(f"the best {len(rows):,} of {record['found']:,}; --top shows more, --out writes all")
+    if record.get("report"):
+        said.append(f"the page is in {record['report']}")
     if record["out"]:
         out = record["out"]
         guarded = f"; {many(out['guarded'], 'cell')} got an apostrophe before a formula" if out["guarded"] else ""
