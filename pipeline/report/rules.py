@@ -6,27 +6,34 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from bicliq.pipeline.report.frame import framed
+from bicliq.pipeline.report.frame import framed, write_page
 from bicliq.pipeline.report.groups import MEMBERS
 from bicliq.pipeline.report.pictures import rules_picture
 from bicliq.pipeline.report.sections import filled_table, tiles, two_columns
+from bicliq.pipeline.results.export_lists import finite
+from bicliq.pipeline.results.itemsets import Rules
 
 LISTED = 1000
 """Rules that a page draws and lists; it says how many more there are."""
 
 
-def rules_page(record: Mapping[str, Any], rules: Sequence[Mapping[str, Any]], name: str) -> str:
+def write_rules_page(place: str, rules: Rules) -> str:
+    """Write the page of the best rules to a path or fsspec URL, and return the place."""
+    best = finite(rules.top(LISTED).to_pylist())
+    return write_page(place, lambda: rules_page(rules.record(), best), overwrite=True)
+
+
+def rules_page(record: Mapping[str, Any], rules: Sequence[Mapping[str, Any]]) -> str:
     """Return the page of association rules.
 
     Parameters
     ----------
     record
-        That of `Frequent`, with what was asked and how many rules were found.
+        That of `Rules`.
     rules
-        The best of them, `LISTED` at most, as rows of `Rules`.
-    name
-        The table or run that they are of.
+        The best of them, `LISTED` at most, as rows.
     """
+    name = record["source"].rsplit("/", 1)[-1]
     figures = {
         "rules": f"{record['found']:,}",
         "baskets": f"{record['n_baskets']:,}",

@@ -9,6 +9,7 @@ import threading
 import time
 from fractions import Fraction
 
+import fsspec
 import numpy as np
 import openpyxl
 import pandas as pd
@@ -19,10 +20,12 @@ import scipy.sparse as sp
 import bicliq
 from bicliq import kernels
 from bicliq.flows.cli import invoke
+from bicliq.flows.rules import rules_flow
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.reduce import reduce
 from bicliq.pipeline.results.itemsets import METRICS
 from tests.integration.chromium import browser, needs_chromium
+from tests.integration.server import artifacts
 from tests.integration.test_report import Elements
 from tests.real_graphs import load
 from tests.reference import itemsets as reference
@@ -309,7 +312,7 @@ def test_rules_that_are_new_since_yesterday(tmp_path, capsys):
     assert invoke([*line, "--run", first.run.run[:6]]) == 2
     assert "has no parent" in capsys.readouterr().err
     assert invoke(["rules", "t.csv", "--new-since", "parent"]) == 2
-    assert "leave FILE out" in capsys.readouterr().err
+    assert "name no file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -383,3 +386,16 @@ def test_a_browser_sorts_and_filters_rules(tmp_path, capsys):
         typed = "const field = document.getElementById('member'); field.value = 'oil'; field.dispatchEvent(new Event('input'))"
         tab.value(f"(() => {{ {typed} }})()")
         assert 0 < len(tab.value(column)) < len(rules)
+
+
+def test_the_flow_of_rules_says_what_is_new_since_the_version_before(tmp_path, prefect_server):
+    store = str(tmp_path / "s")
+    first = bicliq.enumerate({"b1": ["jam", "tea"], "b2": ["jam", "tea"]}, store=store)
+    bicliq.update(store, {"b3": ["rum", "oil"]})
+    asked = {"min_support": 0.3, "min_threshold": 0.9}
+    record = rules_flow(asked=asked, settings={"store": store}, new_since="parent")
+    assert {tuple(sorted(rule["antecedents"] + rule["consequents"])) for rule in record["rules"]} == {("oil", "rum")}
+    assert record["new_since"] == first.run.run
+    assert "new since run" in fsspec.open(record["report"], "rt").open().read()
+    assert artifacts(prefect_server)["rules"]["type"] == "table"
+    assert invoke(["verify", "--store", store]) == 0
