@@ -1,4 +1,4 @@
-"""The page of association rules: a picture of support and confidence, and a table to look through."""
+"""The page of association rules: a picture of support and confidence, and a table to sort."""
 
 from __future__ import annotations
 
