@@ -1,7 +1,7 @@
 """Forty faults made by hand, one at a time: the tests of each must fail.
 
-``python -m tests.mutants`` (``make nightly``) works on a copy, so that nothing stays where it is
-ended; words after it choose the mutants whose place has one of them, as in
+``python -m tests.mutants`` (``make mutants``, and ``make nightly``) works on a copy, so that nothing
+stays where it is ended; words after it choose the mutants whose file has one of them, as in
 ``python -m tests.mutants versions/ .hpp``. Those of C++ come last: the kernels are compiled anew
 for each, for any processor.
 """
@@ -62,7 +62,7 @@ MUTANTS = [
     Mutant("pipeline/stages/checks.py", "return new / max(total, 1)", "return 2 * new / max(total, 1)", "integration/test_checks.py"),
     Mutant("pipeline/store/log.py", 'return max(entry.created, now or "")', 'return min(entry.created, now or "")', "integration/test_publications.py integration/test_stale.py"),
     Mutant("pipeline/store/log.py", "if follows is not None and latest not in (follows, folder.run)", "if follows is None and latest not in (follows, folder.run)", "faults/test_two_at_once.py"),
-    Mutant("pipeline/store/record.py", '{"", ".", ".."} & set(name.split("/"))', '{"", "."} & set(name.split("/"))', "integration/test_hostile_stores.py unit/test_store.py"),
+    Mutant("pipeline/store/record.py", '{"", ".", ".."} & set(name.split("/"))', '{"", "."} & set(name.split("/"))', "integration/test_security.py"),
     Mutant("pipeline/store/folder.py", "if data is None or len(data) != file.bytes:", "if data is None:", "integration/test_object_store.py unit/test_store.py"),
     Mutant("pipeline/store/choice.py", "end < least or begin > most", "end <= least or begin > most", "integration/test_results.py"),
     Mutant("pipeline/versions/prune.py", "kept |= dict.fromkeys(some[-keep_last:]", "kept |= dict.fromkeys(some[1 - keep_last:]", "integration/test_compact.py"),
