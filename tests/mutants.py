@@ -1,9 +1,9 @@
 """Forty faults made by hand, one at a time: the tests of each must fail.
 
-``python -m tests.mutants`` (``make mutants``, and ``make nightly``) works on a copy, so that nothing
-stays where it is ended; words after it choose the mutants whose file has one of them, as in
-``python -m tests.mutants versions/ .hpp``. Those of C++ come last: the kernels are compiled anew
-for each, for any processor.
+``make mutants`` (``python -m tests.mutants``, and a part of ``make nightly``) works on a copy, so
+that nothing stays where it is ended; words after it choose the mutants whose file has one of them,
+as in ``python -m tests.mutants versions/ .hpp``. Those of C++ come last: the kernels are compiled
+anew for each, for any processor.
 """
 
 from __future__ import annotations
