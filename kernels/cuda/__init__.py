@@ -1,1 +1,1 @@
-"""The GPU drivers: each compiles its kernels at run time and runs them through CuPy."""
+"""The GPU drivers: each takes its kernels' machine code, or compiles them, and runs them by CuPy."""
