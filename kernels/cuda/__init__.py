@@ -1,1 +1,1 @@
-"""The GPU drivers: each takes its kernels' machine code, or compiles them, and runs them by CuPy."""
+"""The GPU drivers: each loads its kernels, or compiles them first, and runs them by CuPy."""
