@@ -110,7 +110,7 @@ def _side_of_paths(n_left: int, n_right: int, n_edges: int, paths: Any, least: d
 
 
 def _side_for_warps(paths: Any, chosen: Side) -> Side:
-    """The chosen side, or the other where too many pairs of it share more rows than a warp has lanes.
+    """The chosen side, or the other where too many pairs share more rows than a warp has lanes.
 
     The nodes below such pairs are wide, and cost a warp many times what a node of at most 32 rows
     does. So the other side is taken where its pairs are narrow; on edit-nawiki that is 1.6 times as
