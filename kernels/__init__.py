@@ -30,6 +30,7 @@ from bicliq.kernels.enumeration import (
 from bicliq.kernels.errors import BackendError, BicliqError, CapacityError, TooManyError
 from bicliq.kernels.estimate import BicliqueEstimate, estimate_bicliques, gpu_seconds
 from bicliq.kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
+from bicliq.kernels.gaps import groups_with_gaps, missing_pairs
 from bicliq.kernels.itemsets import ClosedSets, closed_itemsets
 from bicliq.kernels.laying_out import BicliqueLists, ChangedRows, LaidOutLists, LaidOutRows, RowChanges, RowPacking
 from bicliq.kernels.machine import Backend, available_memory, available_threads, why_not
@@ -113,11 +114,13 @@ __all__ = [
     "estimate_bicliques",
     "find_edges",
     "gpu_cannot_find",
+    "groups_with_gaps",
     "gpu_seconds",
     "group_roots",
     "has_codec",
     "kept_rows",
     "maximum_clique",
+    "missing_pairs",
     "net_changes",
     "number_of_threads",
     "peel_rows",
