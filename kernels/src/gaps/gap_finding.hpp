@@ -12,7 +12,8 @@
 // of a member; root by root (root_search.hpp). Cost: O(edges) a range, and the search.
 //
 // Papers: Lyu et al., VLDB 2020, "Maximum biclique search at billion scale" (ranges of sizes, each
-// with its core); Chen et al., AAAI 2021, "Computing maximum k-defective cliques in massive graphs".
+// with its core); Chen et al., Computers & Operations Research 127, 2021, "Computing maximum
+// k-defective cliques in massive graphs".
 #pragma once
 
 #include "gaps/root_search.hpp"
@@ -46,7 +47,7 @@ class GapFinding {
   u64 n_roots() const { return crew_.n_roots(); }
   u64 roots_done() const { return crew_.roots_done(); }
 
-  // ---- once it has ended ------------------------------------------------------------------------
+  // ---- once it has ended ----------------------------------------------------------------------
 
   const std::vector<Group>& groups() const { return best_.all(); }
   bool proven() const { return proven_; }
@@ -114,7 +115,7 @@ class GapFinding {
     }
   }
 
-  // ---- ranges -------------------------------------------------------------------------------------
+  // ---- ranges -----------------------------------------------------------------------------------
 
   /// From few mates on, since these need the most others; by balance from many on, for the same
   /// reason.

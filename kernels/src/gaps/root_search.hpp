@@ -1,14 +1,14 @@
-// root_search.hpp: the groups with gaps whose first member, on the side of which they have fewer, is
-// one vertex, the root.
+// root_search.hpp: the groups with gaps whose first member, on the side of which they have fewer,
+// is one vertex, the root.
 //
 // Members of that side are called mates here, those of the other side others. Method: what can be
 // with the root is made a bit matrix: mates after it that share enough others with it, and others
-// that are joined to enough of these. Mates are chosen one by one; the others that are left stand in
-// levels, by how many of the mates chosen so far they miss: a level a bit set, so that one more mate
-// is a few ANDs. At each node the others of level 0 and the best of the higher levels are a group.
-// Of each further mate it is known how many others there would be with it at most; sorted by that,
-// the s-th of them bounds what s more mates are worth. A mate that misses none of the levels is in
-// all groups that are answers: the rest need not go without it.
+// that are joined to enough of these. Mates are chosen one by one; the others that are left stand
+// in levels, by how many of the mates chosen so far they miss: a level is a bit set, so that one
+// more mate is a few ANDs. At each node the others of level 0 and the best of the higher levels are
+// a group. Of each further mate it is known how many others there would be with it at most; sorted
+// by that, the s-th of them bounds what s more mates are worth. A mate that misses none of the
+// levels is in all groups that are answers: the rest need not go without it.
 //
 // Cost: a node costs (levels · mates · others / 64) steps.
 #pragma once
@@ -56,7 +56,7 @@ class RootSearch {
     u32 others, missing;
   };
 
-  // ---- what can be with a root --------------------------------------------------------------------
+  // ---- what can be with a root ------------------------------------------------------------------
 
   /// Collects candidates on both sides; false where they do not suffice.
   bool gather(i32 root) {
@@ -137,7 +137,7 @@ class RootSearch {
   }
   const u64* row(u32 i) const { return bits_.data() + i * n_words_; }
 
-  // ---- the tree -----------------------------------------------------------------------------------
+  // ---- the tree ---------------------------------------------------------------------------------
 
   void search_node(u32 depth, std::vector<u32> mates) {
     ++nodes;
@@ -225,7 +225,7 @@ class RootSearch {
     bits_of_[depth + 1] = mate;
   }
 
-  // ---- the groups of some mates -------------------------------------------------------------------
+  // ---- the groups of some mates -----------------------------------------------------------------
 
   /// An other that misses some of the mates.
   struct Extra {
