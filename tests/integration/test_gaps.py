@@ -84,7 +84,8 @@ def test_the_command_lists_what_is_missing(tmp_path: Path, capsys: pytest.Captur
     record = json.loads(capsys.readouterr().out)
     assert (record["missing"], record["missing_each"]) == (1, None)
     assert record["groups"][0]["missing"] == [["cid", "pie"]]
-    assert "8 edges, and 1 missing" in page.read_text() and 'class="missing"' in page.read_text()
+    assert "8 edges, and 1 missing" in page.read_text()
+    assert 'class="missing"' in page.read_text()
     assert invoke(asked) == 0
     assert "cid–pie" in capsys.readouterr().out
 
