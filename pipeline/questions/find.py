@@ -402,10 +402,8 @@ def _find(
     told: Any = None if tell is None else lambda state: tell(Reached.of(asked, state, graph.n_edges))
     if asked.missing:
         del options["side"]  # both are branched on
-        gaps: Any = {"missing": asked.missing, "missing_each": asked.missing_each}
-        result = kernels.groups_with_gaps(
-            *csr, asked.top, by, **gaps, time_limit=asked.seconds, progress=told, **options
-        )
+        options |= {"missing": asked.missing, "missing_each": asked.missing_each}
+        result = kernels.groups_with_gaps(*csr, asked.top, by, time_limit=asked.seconds, progress=told, **options)
     else:
         result = place.run(
             lambda backend: kernels.top_bicliques(
