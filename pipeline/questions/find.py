@@ -234,14 +234,14 @@ def find_in_table(
     -------
     dict
         ``groups``: a list of left, right (labels), n_left, n_right, value, and by surprise expected
-        (edges that chance gives the group), and with `null` p; the best first; with
-        `diverse` value is what a group adds, and covered and share are the edges that it and those
-        before it hold together, and their share of all edges of the table. Further proven, by,
-        diverse, left_out (vertices that each restriction left out), why_none (why no group can be
-        an answer), n_left, n_right, n_edges, side,
-        nodes, backend, threads, seconds, the `account` of the table, and report, where a page was
-        asked for. With `missing` groups have ``missing``, the pairs (left, right) that they
-        miss, and value by edges is the number that is there. With `ingest.in_step` groups have ``windows`` (`questions.in_step`).
+        (edges that chance gives the group), and with `null` p; the best first; with `diverse` value
+        is what a group adds, and covered and share are the edges that it and those before it hold
+        together, and their share of all edges of the table. Further proven, by, diverse, left_out
+        (vertices that each restriction left out), why_none (why no group can be an answer), n_left,
+        n_right, n_edges, side, nodes, backend, threads, seconds, the `account` of the table, and
+        report, where a page was asked for. With `missing` groups have ``missing``, the pairs (left,
+        right) that they miss, and value by edges is the number that is there. With `ingest.in_step`
+        groups have ``windows`` (`questions.in_step`).
 
     Raises
     ------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bicliq import kernels
-from bicliq.kernels.gaps import MOST_MISSING, OBJECTIVES_OF_GAPS
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.questions.members import Part
 
@@ -23,8 +22,8 @@ def check_gaps(asked: FindAsked) -> None:
     InputError
     """
     for name, gaps in (("missing", asked.missing), ("missing_each", asked.missing_each)):
-        if gaps is not None and not 0 <= gaps <= MOST_MISSING:
-            raise InputError(f"{name} is {gaps}; it must be a whole number of pairs from 0 to {MOST_MISSING}")
+        if gaps is not None and gaps < 0:
+            raise InputError(f"{name} is {gaps}; it must be a whole number of pairs of at least 0")
     if not asked.missing:
         if asked.missing_each:
             raise InputError(
@@ -32,7 +31,7 @@ def check_gaps(asked: FindAsked) -> None:
             )
         return
     why = {
-        f"by = {asked.by!r}": asked.by not in OBJECTIVES_OF_GAPS,
+        f"by = {asked.by!r}": asked.by in ("weight", "surprise"),
         "diverse": asked.diverse,
         "null": bool(asked.null),
         "containing": bool(asked.containing),

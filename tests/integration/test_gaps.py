@@ -98,8 +98,8 @@ def test_the_command_lists_what_is_missing(tmp_path: Path, capsys: pytest.Captur
         ({"diverse": True}, "not for diverse"),
         ({"null": 9}, "not for null"),
         ({"containing": ["ann"]}, "not for containing"),
-        ({"missing": 256}, "from 0 to 255"),
-        ({"missing": -1}, "from 0 to 255"),
+        ({"missing": 256}, "the most that fits is 255"),
+        ({"missing": -1}, "of at least 0"),
         ({"missing": 0, "missing_each": 2}, "say with missing"),
     ],
 )

@@ -109,6 +109,8 @@ def test_the_best_with_gaps_are_the_first_of_all_that_cannot_be_bettered(
         **others,  # type: ignore[arg-type]
     )
     assert found.proven
+    for group in found.groups:
+        assert kernels.missing_pairs(*graph.csr[:2], group.left, group.right).tolist() == group.missing.tolist()  # type: ignore[union-attr]
     expected = Reference(graph, by, missing, missing if each is None else each, least).best(k, others)
     assert [
         (group.value, tuple(group.left), tuple(group.right), [tuple(pair) for pair in group.missing.tolist()])  # type: ignore[union-attr]
