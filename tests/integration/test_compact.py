@@ -8,22 +8,26 @@ import os
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+import bicliq.pipeline.repair as repair_module
+import bicliq.pipeline.stages.verify as verify_module
 import bicliq.pipeline.versions.prune as prune_module
 from bicliq.flows.cli.app import invoke
 from bicliq.pipeline.errors import DamageError, InputError
+from bicliq.pipeline.repair import repair
 from bicliq.pipeline.results.changes import changes_between
 from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.stages.extend import extended_plan
 from bicliq.pipeline.stages.plan import plan
 from bicliq.pipeline.stages.planned import Plan, read_plan
-from bicliq.pipeline.stages.verify import verify_store
-from bicliq.pipeline.store.inventory import forgotten
+from bicliq.pipeline.stages.verify import StoreVerification, verify_store
+from bicliq.pipeline.store.inventory import Inventory, forgotten, take_inventory
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import Pruned
 from bicliq.pipeline.store.results import open_run
@@ -317,6 +321,30 @@ def test_a_run_at_work_is_never_removed(history):
         found = prune(store, 1, remove=True)
     assert found.kept[at_work] == "at work"
     assert at_work in store.runs()
+
+
+@pytest.mark.parametrize("asked", [verify_store, lambda store: repair(store, load_settings(store=store.uri))])
+def test_what_a_prune_removes_while_it_is_read_is_no_damage(history, monkeypatch, asked):
+    store = Store.open(history[0].store)
+    latest = compact(store).run
+
+    def taken(*args: Any, **options: Any) -> Inventory:
+        found = take_inventory(*args, **options)
+        prune(store, 1, remove=True)
+        return found
+
+    for module in (verify_module, repair_module):
+        monkeypatch.setattr(module, "take_inventory", taken)
+    found = asked(store)
+    if isinstance(found, StoreVerification):
+        assert (found.problems, found.leftovers) == ([], [])
+        assert [one.run for one in found.runs] == [latest]
+    else:
+        assert not any("cannot be mended" in said or "again" in said.split(";")[0] for said in found), found
+    monkeypatch.undo()
+    assert store.runs() == [latest]
+    checked = verify_store(store)
+    assert (checked.problems, checked.leftovers) == ([], [])
 
 
 @pytest.mark.parametrize("at", part_of([2, 3, 4, 5, 7], 2))
