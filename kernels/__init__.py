@@ -20,6 +20,7 @@ from bicliq.kernels.contracts import (
 from bicliq.kernels.counting import check_table, choose_count, count_all_bicliques, count_bicliques
 from bicliq.kernels.cpu import BicliqueStream, Stream
 from bicliq.kernels.cuda.row_groups import DeviceRowGroups, encode_on_device
+from bicliq.kernels.cuda.start import start_gpu
 from bicliq.kernels.digest import biclique_hashes, set_digest
 from bicliq.kernels.enumeration import (
     enumerate_maximal_bicliques,
@@ -30,6 +31,7 @@ from bicliq.kernels.enumeration import (
 from bicliq.kernels.errors import BackendError, BicliqError, CapacityError, TooManyError
 from bicliq.kernels.estimate import BicliqueEstimate, estimate_bicliques, gpu_seconds
 from bicliq.kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
+from bicliq.kernels.gaps import groups_with_gaps, missing_pairs
 from bicliq.kernels.itemsets import ClosedSets, closed_itemsets
 from bicliq.kernels.laying_out import BicliqueLists, ChangedRows, LaidOutLists, LaidOutRows, RowChanges, RowPacking
 from bicliq.kernels.machine import Backend, available_memory, available_threads, why_not
@@ -115,9 +117,11 @@ __all__ = [
     "gpu_cannot_find",
     "gpu_seconds",
     "group_roots",
+    "groups_with_gaps",
     "has_codec",
     "kept_rows",
     "maximum_clique",
+    "missing_pairs",
     "net_changes",
     "number_of_threads",
     "peel_rows",
@@ -126,6 +130,7 @@ __all__ = [
     "rewire_rows",
     "row_starts",
     "set_digest",
+    "start_gpu",
     "stream_maximal_bicliques",
     "stream_row_groups",
     "stream_smaller_sides",

@@ -11,7 +11,7 @@ from bicliq.kernels.machine import Backend
 
 CROWDED = 0.7  # share of a side's vertices that a neighbour of a random edge has
 MOST_PATHS = 128  # times the paths of the other side: the lists of the roots are made of them
-MERGED = 32  # the kernels merge equal rows from one more on (src/search/merged_rows.hpp): then no side is too crowded
+HIGH = 0.25  # share of a side that is asked for at least: then few pairs of the crowded side are searched less
 
 MOST_UNPRUNED = 2  # pairs that share less are no nodes in any case
 SEARCHED = 4.5  # times what a path costs when a root is built, costs it to search where its ends share enough
@@ -98,8 +98,10 @@ def choose_side(
 
 def _side_of_paths(n_left: int, n_right: int, n_edges: int, paths: Any, least: dict[str, int]) -> Side:
     from_left, from_right = float(paths.from_left), float(paths.from_right)
-    left_is_crowded = from_left >= CROWDED * n_edges * n_left and least["left"] <= MERGED
-    right_is_crowded = from_right >= CROWDED * n_edges * n_right and least["right"] <= MERGED
+    left_is_crowded = from_left >= CROWDED * n_edges * n_left and least["left"] <= max(MOST_UNPRUNED, HIGH * n_left)
+    right_is_crowded = from_right >= CROWDED * n_edges * n_right and least["right"] <= max(
+        MOST_UNPRUNED, HIGH * n_right
+    )
     if left_is_crowded != right_is_crowded:
         crowded, other = (from_left, from_right) if left_is_crowded else (from_right, from_left)
         if crowded <= MOST_PATHS * other:
@@ -108,7 +110,7 @@ def _side_of_paths(n_left: int, n_right: int, n_edges: int, paths: Any, least: d
 
 
 def _side_for_warps(paths: Any, chosen: Side) -> Side:
-    """The chosen side, or the other where too many pairs of it share more rows than a warp has lanes.
+    """The chosen side, or the other where too many pairs share more rows than a warp has lanes.
 
     The nodes below such pairs are wide, and cost a warp many times what a node of at most 32 rows
     does. So the other side is taken where its pairs are narrow; on edit-nawiki that is 1.6 times as

@@ -64,7 +64,7 @@ def itemsets(
 
     asked = SetsAsked(kind, max_len)
     _check_out(out, overwrite, bom)
-    found = Itemsets(find_frequent(file, min_support, settings), asked)  # type: ignore[arg-type]
+    found = Itemsets(find_frequent(file, min_support, settings, asked.most_items), asked)  # type: ignore[arg-type]
     best = found.top(top).to_pylist()
     record = {**_written(found, out, overwrite, bom), **asdict(asked), "found": len(found), "itemsets": best}
     console.answer(record, json, _sets_shown)
@@ -75,10 +75,14 @@ def itemsets(
     "bicliq rules baskets.dat --format baskets --min-support 0.005 --min-threshold 0.6",
     "bicliq rules orders.csv --left order --right product --metric lift --min-threshold 1.5",
     "bicliq rules customers.csv --consequents churn --out rules.xlsx",
+    "bicliq rules --store shop-store --min-support 0.05 --new-since parent",
 )
 def rules(
     settings: Settings,
-    file: Baskets,
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="FILE", help="Baskets, as of itemsets; without it, those of a run of --store."),
+    ] = None,
     min_support: Support = "0.01",
     metric: Annotated[str, typer.Option("--metric", help="What a rule has enough of: confidence, lift, …")] = (
         "confidence"
@@ -103,6 +107,16 @@ def rules(
     max_len: Annotated[
         int | None, typer.Option("--max-len", min=2, max=2**31 - 1, help="Most items of a rule, of both sides.")
     ] = None,
+    run: Annotated[
+        str | None, typer.Option("--run", help="A run of the store, or how its name begins; by default the latest.")
+    ] = None,
+    new_since: Annotated[
+        str | None,
+        typer.Option("--new-since", metavar="RUN", help="Leave out rules of this run; parent: of the one before."),
+    ] = None,
+    report: Annotated[
+        str | None, typer.Option("--report", metavar="FILE", help="Write the best as a page of HTML, too.")
+    ] = None,
     top: Top = 20,
     out: Out = None,
     overwrite: Overwrite = False,
@@ -111,15 +125,17 @@ def rules(
 ) -> None:
     """Find association rules between the items of baskets, by default the non-redundant ones."""
     from bicliq.flows.cli import console
-    from bicliq.pipeline.questions.itemsets import find_frequent
+    from bicliq.pipeline.questions.itemsets import find_rules
+    from bicliq.pipeline.report.rules import write_rules_page
     from bicliq.pipeline.results.export_lists import finite
-    from bicliq.pipeline.results.itemsets import Rules, RulesAsked
+    from bicliq.pipeline.results.itemsets import RulesAsked
 
     asked = RulesAsked(metric, min_threshold, kind, max_len, tuple(antecedents or ()), tuple(consequents or ()))
     _check_out(out, overwrite, bom)
-    found = Rules(find_frequent(file, min_support, settings), asked, which)  # type: ignore[arg-type]
+    found = find_rules(file, asked, min_support, settings, run, new_since, which)  # type: ignore[arg-type]
     best = finite(found.top(top).to_pylist())
-    record = {**_written(found, out, overwrite, bom), **asdict(asked), "which": which, "found": len(found)}
+    record = {**_written(found, out, overwrite, bom), **found.record()}
+    record["report"] = None if report is None else write_rules_page(report, found)
     console.answer({**record, "rules": best}, json, _rules_shown, wide_table=True)
 
 
@@ -163,7 +179,8 @@ def _rules_shown(record: dict[str, Any]) -> RenderableType:
         )
         for row in record["rules"]
     ]
-    return _table(f"{title} or more, of {_of_baskets(record)}", (*columns, "if", "then"), rows, record)
+    new = f"; new since run {record['new_since']}" if record["new_since"] else ""
+    return _table(f"{title} or more, of {_of_baskets(record)}{new}", (*columns, "if", "then"), rows, record)
 
 
 def _of_baskets(record: dict[str, Any]) -> str:
@@ -191,6 +208,8 @@ def _table(
     said: list[RenderableType] = [title, table] if rows else [f"{title}: there is none; ask for less"]
     if len(rows) < record["found"]:
         said.append(f"the best {len(rows):,} of {record['found']:,}; --top shows more, --out writes all")
+    if record.get("report"):
+        said.append(f"the page is in {record['report']}")
     if record["out"]:
         out = record["out"]
         guarded = f"; {many(out['guarded'], 'cell')} got an apostrophe before a formula" if out["guarded"] else ""
