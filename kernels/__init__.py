@@ -31,6 +31,7 @@ from bicliq.kernels.errors import BackendError, BicliqError, CapacityError, TooM
 from bicliq.kernels.estimate import BicliqueEstimate, estimate_bicliques, gpu_seconds
 from bicliq.kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
 from bicliq.kernels.itemsets import ClosedSets, closed_itemsets
+from bicliq.kernels.lattice import ConceptLattice, find_concepts
 from bicliq.kernels.laying_out import BicliqueLists, ChangedRows, LaidOutLists, LaidOutRows, RowChanges, RowPacking
 from bicliq.kernels.machine import Backend, available_memory, available_threads, why_not
 from bicliq.kernels.output import (
@@ -73,6 +74,7 @@ __all__ = [
     "Changes",
     "CliqueResult",
     "ClosedSets",
+    "ConceptLattice",
     "CountResult",
     "CountTable",
     "DescribedRowGroup",
@@ -111,6 +113,7 @@ __all__ = [
     "encode_on_device",
     "enumerate_maximal_bicliques",
     "estimate_bicliques",
+    "find_concepts",
     "find_edges",
     "gpu_cannot_find",
     "gpu_seconds",
