@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bicliq.pipeline.columns import words_column
+from bicliq.pipeline.columns import values_of, words_column
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.cells import cell
 from bicliq.pipeline.formats.labels import plain_numbers
@@ -16,6 +17,9 @@ from bicliq.pipeline.formats.matrix import assumed_of_names, label_columns, no_c
 from bicliq.pipeline.formats.problems import DROP_NULLS
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import shown
+
+Lone = tuple[Sequence[Any], Sequence[Any]]
+"""Labels of rows and of columns of a matrix in which nothing is tied."""
 
 
 def matrix_table(
@@ -25,8 +29,10 @@ def matrix_table(
     first_rows: Sequence[Sequence[str]],
     index: pa.Array | None,
     settings: IngestSettings,
-) -> tuple[pa.Table, int, tuple[str, ...]]:
+) -> tuple[pa.Table, int, tuple[str, ...], Lone]:
     """Cells that are not 0 as columns left, right and weight, how many rows, and what was assumed.
+
+    Last come the labels of rows and columns that have no such cell.
 
     Parameters
     ----------
@@ -74,7 +80,13 @@ def matrix_table(
         }
     )
     said = () if index is not None and at is None else assumed_of_names(name, None, False, at, columns)
-    return table, n, (*said, *remarks)
+    used = np.bincount(values_of(left), minlength=n) > 0
+    empty_rows = pa.array(np.flatnonzero(~used))
+    names = (right if numbers is None else numbers).take(
+        pa.array([at for at, some in enumerate(tied.values()) if not len(some)], pa.int64())
+    )
+    lone = ((empty_rows if rows is None else rows.take(empty_rows)).to_pylist(), names.to_pylist())
+    return table, n, (*said, *remarks), lone
 
 
 def as_compared(names: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
