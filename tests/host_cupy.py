@@ -108,7 +108,9 @@ class HostCupy(ModuleType):
         np.float64, np.int32, np.int64, np.uint8, np.uint32, np.uint64, np.bool_,
     )  # fmt: skip
 
-    def __init__(self, kernels: dict[str, Kernel], memory: int = 1 << 26, multiprocessors: int = 2) -> None:
+    def __init__(
+        self, kernels: dict[str, Kernel], memory: int = 1 << 26, multiprocessors: int = 2, capability: str = "75"
+    ) -> None:
         super().__init__("cupy")
         self.kernels = kernels
         self.launches: list[str] = []
@@ -117,7 +119,7 @@ class HostCupy(ModuleType):
 
         class Device:
             def __init__(self, number: int = 0) -> None:
-                self.id = number
+                self.id, self.compute_capability = number, capability
                 shared = {"MaxSharedMemoryPerMultiprocessor": 233_472}
                 self.attributes = {"MultiProcessorCount": multiprocessors, **shared}
 

@@ -92,15 +92,19 @@ def blocks_a_multiprocessor(width: int) -> int:
     return BLOCKS_A_MULTIPROCESSOR if width <= 2 else BLOCKS_A_MULTIPROCESSOR // 2
 
 
-def compiled_for(width: int, device: int) -> Any:
-    """The module for sets of so many words a lane."""
-    return PROGRAM.compiled(
+def options(width: int) -> tuple[str, ...]:
+    """What the compiler is told for sets of so many words a lane."""
+    return (
         f"-DBICLIQ_WIDTH={width}",
         f"-DBICLIQ_WARPS={WARPS_A_BLOCK}",
         f"-DBICLIQ_SMALL_WORDS={SMALL_WORDS}",
         f"-DBICLIQ_BLOCKS={blocks_a_multiprocessor(width)}",
-        device=device,
     )
+
+
+def compiled_for(width: int, device: int) -> Any:
+    """The module for sets of so many words a lane."""
+    return PROGRAM.compiled(*options(width), device=device)
 
 
 @dataclass(frozen=True)

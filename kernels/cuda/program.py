@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
@@ -20,6 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from bicliq.kernels.cuda import machine_code
 from bicliq.kernels.cuda.device import current_device
 from bicliq.kernels.errors import BackendError
 
@@ -191,9 +193,10 @@ class Program:
         return _text(self)
 
     def compiled(self, *options: str, device: int | None = None) -> Any:
-        """The CuPy module for a device (the current one), compiled once for each set of options.
+        """The CuPy module for a device (the current one), loaded once for each set of options.
 
-        CuPy keeps the machine code on disk, by source and options.
+        From the machine code that came with Bicliq (`kernels.cuda.machine_code`); else compiled,
+        and CuPy keeps that on disk, by source and options.
 
         Raises
         ------
@@ -227,8 +230,15 @@ def _with_headers(name: str, seen: set[str]) -> str:
 def _compiled(program: Program, options: tuple[str, ...], device: int) -> Any:
     import cupy
 
-    with cupy.cuda.Device(device):
-        module = cupy.RawModule(code=program.text(), options=(*OPTIONS, *options))
+    text, given = program.text(), (*OPTIONS, *options)
+    with cupy.cuda.Device(device) as card:
+        code = machine_code.find(text, given, int(card.compute_capability))
+        if code is not None:
+            loaded = cupy.cuda.function.Module()
+            with suppress(cupy.cuda.driver.CUDADriverError):  # of a driver too old for this code
+                loaded.load(code)
+                return loaded
+        module = cupy.RawModule(code=text, options=given)
         try:
             module.compile()
         except cupy.cuda.compiler.CompileException as error:

@@ -149,6 +149,11 @@ def tuned(tuning: Tuning) -> Iterator[None]:
         _tuning.reset(token)
 
 
+def options(search: str, tuning: Tuning) -> tuple[str, ...]:
+    """What the compiler is told for one of the searches, in a layout."""
+    return f"-DBICLIQ_SEARCH={SEARCHES[search]}", *tuning.options()
+
+
 def compiled_search(search: str, tuning: Tuning, device: int | None = None) -> Any:
     """The module with one of the searches, and all kernels that build roots."""
-    return PROGRAM.compiled(f"-DBICLIQ_SEARCH={SEARCHES[search]}", *tuning.options(), device=device)
+    return PROGRAM.compiled(*options(search, tuning), device=device)

@@ -229,20 +229,22 @@ def test_a_run_that_is_taken_for_dead_and_lives_keeps_the_next_from_starting(
 ) -> None:
     with served(tmp_path, LONG_RUN) as serve:
         alive = begun(prefect_server, tmp_path.name)
+        process = process_of(alive)
+        stop_between_claims(process)  # it lives until the next was due
         crashed = {"state": {"type": "CRASHED", "message": "by hand"}, "force": True}
         ask(f"{prefect_server}/flow_runs/{alive['id']}/set_state", crashed)
-        refused = wait_for(lambda: in_state(prefect_server, tmp_path.name, "Cancelled", alive["start_time"]), 60)
         refused = wait_for(
             lambda: next(
                 (
                     run
-                    for run in runs_of(prefect_server, refused["deployment_id"])
+                    for run in runs_of(prefect_server, alive["deployment_id"])
                     if alive["id"] in (run["state"]["message"] or "")
                 ),
                 None,
             ),
             60,
         )
+        os.kill(process, signal.SIGCONT)
         assert refused["state_name"] == "Cancelled"
         assert refused["state"]["message"].endswith("is on its way on this machine")
         next_completed(prefect_server, tmp_path.name, refused)

@@ -3,7 +3,7 @@ digested, written and encoded, what some of their edges change, and the best of 
 (p,q)-bicliques counted, and butterflies of edges; maximum cliques of sets of one word a lane and of
 two, in one matrix and by roots.
 
-compute-sanitizer --tool racecheck --kernel-regex kns=build python -m tests.gpu.sanitize
+compute-sanitizer --tool racecheck --kernel-name kns=build python -m tests.gpu.sanitize
 """
 
 from __future__ import annotations

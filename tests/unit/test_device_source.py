@@ -6,72 +6,51 @@ changes alone, the program does not compile.
 
 from __future__ import annotations
 
-import ctypes
-import importlib.util
+import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from enum import IntEnum
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmarks.layouts import LAYOUTS
+from bicliq import kernels
 from bicliq.kernels.cuda import (
     butterflies,
-    changes,
     clique_program,
     counting,
+    machine_code,
     pivots,
     row_groups,
     search_program,
     sizes,
     table,
 )
+from bicliq.kernels.cuda import program as programs
+from bicliq.kernels.cuda.instances import PROGRAMS, instances
 from bicliq.kernels.cuda.program import OPTIONS, SOURCES, Program, SharedEnum, Struct, Values
 from bicliq.kernels.cuda.search_program import Tuning
+from tests.host_cupy import HostCupy
 from tests.nightly import NIGHTLY
 
-PROGRAMS = {
-    "enumeration": search_program.PROGRAM,
-    "changes": changes.PROGRAM,
-    "levels": counting.PROGRAM,
-    "trees": table.PROGRAM,
-    "pivots": pivots.PROGRAM,
-    "butterflies": butterflies.PROGRAM,
-    "clique": clique_program.PROGRAM,
-    "row_groups": row_groups.PROGRAM,
-    "sizes": sizes.PROGRAM,
-}
 ONE_SEARCH = "-DBICLIQ_SEARCH=0"
-
-
-def load_nvrtc() -> ctypes.CDLL:
-    """The compiler of the package nvidia-cuda-nvrtc, or of a CUDA toolkit."""
-    spec = importlib.util.find_spec("nvidia")
-    folders = [Path(place) for place in spec.submodule_search_locations or []] if spec else []
-    found = [path for folder in folders for path in sorted(folder.glob("*/lib/libnvrtc.so.1*"))]
-    for builtins in [path for folder in folders for path in folder.glob("*/lib/libnvrtc-builtins.so.1*")]:
-        ctypes.CDLL(str(builtins))  # older versions look for it by its name only
-    for name in [*map(str, found), "libnvrtc.so.13", "libnvrtc.so"]:
-        try:
-            return ctypes.CDLL(name)
-        except OSError:
-            continue
-    pytest.skip("NVRTC is not installed (pip install nvidia-cuda-nvrtc)")
 
 
 def complaint(architecture: str, of: Program, *more: str) -> str:
     """Compile a program; returns what the compiler has to say against it, or nothing."""
-    nvrtc = load_nvrtc()
-    program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), of.text().encode(), of.source.encode(), 0, None, None) == 0
-    options = [option.encode() for option in (f"--gpu-architecture={architecture}", *OPTIONS, *more)]
-    status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
-    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-    log = ctypes.create_string_buffer(size.value)
-    nvrtc.nvrtcGetProgramLog(program, log)
-    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    return log.value.decode() if status else ""
+    try:
+        machine_code.load_nvrtc()
+    except kernels.BackendError as missing:
+        pytest.skip(str(missing))
+    try:
+        machine_code.compile_to_machine_code(of.text(), (*OPTIONS, *more), int(architecture.removeprefix("sm_")))
+    except kernels.BackendError as error:
+        return str(error)
+    return ""
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -153,3 +132,85 @@ def test_every_number_of_a_layout_is_one_that_the_source_knows() -> None:
     assert all(f"#ifndef {name}" in text for name in names)
     by_sizes_of_tasks = [layout for layout in LAYOUTS.values() if layout == Tuning(task_words=layout.task_words)]
     assert len({layout.options() for layout in LAYOUTS.values()}) == len(LAYOUTS) - len(by_sizes_of_tasks) + 1
+
+
+# ---- machine code that comes with Bicliq
+
+ELF = b"\x7fELF"
+
+
+@pytest.fixture
+def shipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The machine code of the smallest program alone, for one architecture."""
+    complaint("sm_90", sizes.PROGRAM)
+    small = [(sizes.PROGRAM.text(), OPTIONS)]
+    monkeypatch.setattr("bicliq.kernels.cuda.instances.instances", lambda: small)
+    path = tmp_path / "machine_code.zip"
+    machine_code.make(path, (80, 90))
+    monkeypatch.setattr(machine_code, "FILE", path)
+    return path
+
+
+def test_machine_code_is_found_by_source_options_and_generation(shipped: Path) -> None:
+    text = sizes.PROGRAM.text()
+    found = {card: machine_code.find(text, OPTIONS, card) for card in (75, 80, 86, 90, 103, 120)}
+    assert {card for card, code in found.items() if code} == {80, 86, 90}
+    assert found[80] == found[86] != found[90]
+    assert all(code.startswith(ELF) and b"count_sizes" in code for code in found.values() if code)
+    assert machine_code.find(f"{text} ", OPTIONS, 90) is None
+    assert machine_code.find(text, (*OPTIONS, "-DX=1"), 90) is None
+
+
+def test_machine_code_that_cannot_be_made_leaves_the_file_as_it_was(
+    shipped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = shipped.read_bytes()
+    monkeypatch.setattr("bicliq.kernels.cuda.instances.instances", lambda: [("no C++", OPTIONS)])
+    with pytest.raises(kernels.BackendError, match="error"):
+        machine_code.make(shipped, (90,))
+    assert shipped.read_bytes() == before
+    assert zipfile.is_zipfile(shipped)
+
+
+@pytest.mark.parametrize(
+    ("capability", "driver_reads_it", "compiles"), [("90", True, 0), ("90", False, 1), ("75", True, 1)]
+)
+def test_a_program_is_compiled_only_where_its_machine_code_does_not_run(
+    shipped: Path, monkeypatch: pytest.MonkeyPatch, capability: str, driver_reads_it: bool, compiles: int
+) -> None:
+    cupy = HostCupy({}, capability=capability)
+    loaded: list[bytes] = []
+
+    def load(code: bytes) -> None:
+        if not driver_reads_it:
+            raise cupy.cuda.driver.CUDADriverError("CUDA_ERROR_NO_BINARY_FOR_GPU")
+        loaded.append(code)
+
+    cupy.cuda.function = SimpleNamespace(Module=lambda: SimpleNamespace(load=load))
+    monkeypatch.setitem(__import__("sys").modules, "cupy", cupy)
+    programs._compiled.cache_clear()
+    sizes.PROGRAM.compiled(device=0)
+    programs._compiled.cache_clear()
+    assert (len(cupy.compiled), len(loaded)) == (compiles, 1 - compiles)
+
+
+def test_all_that_the_drivers_ask_for_is_among_the_instances() -> None:
+    asked: list[tuple[str, tuple[str, ...]]] = []
+
+    class Asked(Program):
+        def compiled(self, *options: str, device: int | None = None) -> Any:
+            asked.append((self.text(), (*OPTIONS, *options)))
+
+    def asks(module: Any, ask: Callable[[], Any]) -> None:
+        own, module.PROGRAM = module.PROGRAM, Asked(module.PROGRAM.source, module.PROGRAM.agreements)
+        ask()
+        module.PROGRAM = own
+
+    for search in search_program.SEARCHES:
+        asks(search_program, lambda search=search: search_program.compiled_search(search, Tuning(), 0))
+    for width in clique_program.WIDTHS:
+        asks(clique_program, lambda width=width: clique_program.compiled_for(width, 0))
+    assert len(set(asked)) == len(search_program.SEARCHES) + len(clique_program.WIDTHS)
+    assert set(asked) <= set(instances())
+    sources = {path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*.cu")}
+    assert {program.source for program in PROGRAMS.values()} == sources
