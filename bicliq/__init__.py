@@ -9,8 +9,8 @@ A table is a path, a glob, a URL, a pandas, Polars, Dask or cuDF frame, an Arrow
 DuckDB relation, a SciPy sparse matrix, a networkx graph, a list of baskets, or a dict of them.
 Answers have the original ids.
 
-`enumerate`, `find`, `estimate`, `count`, `clique`, `itemsets`, `rules` and `concepts` ask; `open` and `update`
-are about what a store keeps.
+`enumerate`, `find`, `estimate`, `count`, `clique`, `itemsets`, `rules` and `concepts` ask; `open`
+and `update` are about what a store keeps.
 
 Examples
 --------

@@ -20,7 +20,7 @@ MOST_CONCEPTS = 2**31 - 1
 
 @dataclass(frozen=True)
 class ConceptBatch:
-    """Some concepts: number `i` of them has the objects ``left[left_offsets[i]:left_offsets[i + 1]]``.
+    """Some concepts; `i` of them has the objects ``left[left_offsets[i]:left_offsets[i + 1]]``.
 
     Its attributes are in `right` in the same way.
     """

@@ -246,7 +246,7 @@ def context_names(uri: str, settings: IngestSettings) -> tuple[list[str], list[s
 
 
 def _context_parts(uri: str, numbered: TextLines) -> tuple[list[str], int, int, int]:
-    """Lines, and where objects, attributes and crosses begin: 'B', a name, two sizes, a blank line."""
+    """Lines, and where objects, attributes, crosses begin: 'B', a name, two sizes, a blank line."""
     lines = [line.strip() for _, line in numbered]
     start = next((at for at in (1, 2) if all(re.fullmatch("[0-9]{1,9}", size) for size in lines[at : at + 2])), 0)
     if lines[:1] != ["B"] or start == 0 or len(lines) < start + 2:

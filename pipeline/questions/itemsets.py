@@ -124,7 +124,7 @@ def least_count(min_support: Any, n_baskets: int | None) -> int:
 
 
 def opened_rows(source: Edges, settings: IngestSettings) -> tuple[EdgeSource, IngestSettings]:
-    """Return the table, and how it is read: what looks like one of 0 and 1 as a matrix with its cells."""
+    """Return the table, and how it is read: one of 0 and 1 as a matrix with its cells."""
     sparse = hasattr(source, "tocoo")
     try:
         settings = _with_cells(settings) if sparse or settings.format == "matrix" else settings

@@ -169,7 +169,7 @@ class Concepts(AsTable):
 
     @cached_property
     def edges(self) -> pa.Table:
-        """Cover edges between them: numbers `lower` and `upper`, none of the whole lattice between."""
+        """Cover edges between them: numbers `lower` and `upper`, with no concept between."""
         lower, upper = self.lattice.lower, self.lattice.upper
         if self.kept is not None:
             there = np.zeros(len(self.lattice), bool)
@@ -228,7 +228,7 @@ class Concepts(AsTable):
         return np.concatenate(parts)
 
     def of(self, label: Any) -> Concepts:
-        """Return the sub-lattice of an object (the concepts that have it) or, if none, an attribute.
+        """Return the concepts that have an object or, if there is none of this label, an attribute.
 
         Raises
         ------
