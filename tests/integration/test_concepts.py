@@ -26,7 +26,7 @@ def context(name):
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_lattices_that_others_have_counted(name):
-    found = bicliq.concepts(context(name))
+    found: bicliq.Concepts = bicliq.concepts(context(name))
     assert (len(found), found.edges.num_rows) == KNOWN[name]
     assert (found.record["n_concepts"], found.record["n_covers"]) == KNOWN[name]
 

@@ -48,6 +48,7 @@ def test_lattices_are_those_of_their_definition(seed):
         known = reference.concepts(rows, attributes)
         least = int(chance.integers(0, 4)) if chance.random() < 0.3 else 0
         lattice = kernels.find_concepts(*csr_of(table), min_left=least)
+        assert isinstance(lattice, kernels.ConceptLattice)
         found = concepts_of(lattice)
         frequent = {each for each in known if len(each[0]) >= least}
         assert len(found) == len(set(found)) == len(frequent), table
