@@ -32,7 +32,13 @@ from bicliq.kernels.errors import BackendError, BicliqError, CapacityError, TooM
 from bicliq.kernels.estimate import BicliqueEstimate, estimate_bicliques, gpu_seconds
 from bicliq.kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
 from bicliq.kernels.itemsets import ClosedSets, closed_itemsets
-from bicliq.kernels.lattice import ConceptLattice, find_concepts
+from bicliq.kernels.lattice import (
+    ConceptLattice,
+    Implications,
+    find_concepts,
+    find_implications,
+    minimal_transversals,
+)
 from bicliq.kernels.laying_out import BicliqueLists, ChangedRows, LaidOutLists, LaidOutRows, RowChanges, RowPacking
 from bicliq.kernels.machine import Backend, available_memory, available_threads, why_not
 from bicliq.kernels.output import (
@@ -84,6 +90,7 @@ __all__ = [
     "FindProgress",
     "FindResult",
     "Group",
+    "Implications",
     "LaidOutLists",
     "LaidOutRows",
     "Progress",
@@ -116,12 +123,14 @@ __all__ = [
     "estimate_bicliques",
     "find_concepts",
     "find_edges",
+    "find_implications",
     "gpu_cannot_find",
     "gpu_seconds",
     "group_roots",
     "has_codec",
     "kept_rows",
     "maximum_clique",
+    "minimal_transversals",
     "net_changes",
     "number_of_threads",
     "peel_rows",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal
 
 import numpy as np
 
-from bicliq.kernels.arguments import checked_csr, whole_number
+from bicliq.kernels.arguments import checked_csr, one_of, whole_number
 from bicliq.kernels.contracts import Int32Array
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.enumeration import LARGEST_SIZE, stream_maximal_bicliques
@@ -194,3 +196,78 @@ def _steps(concepts: Any, side: int, starts: Any) -> int:
     for first in range(0, len(concepts), 1 << 16):
         n += int(degrees[concepts.lists(first, min(first + (1 << 16), len(concepts)))[2 * side + 1]].sum())
     return n
+
+
+@dataclass(frozen=True)
+class Implications:
+    """Implications between attributes, lists of them as in `ConceptBatch`.
+
+    `support` says how many objects have all of a premise, and so of its conclusion.
+    """
+
+    premise_offsets: Int32Array
+    premises: Int32Array
+    conclusion_offsets: Int32Array
+    conclusions: Int32Array
+    support: Int32Array
+
+    def __len__(self) -> int:
+        return len(self.support)
+
+
+@memory_is_capacity
+def find_implications(
+    indptr: Any,
+    indices: Any,
+    n_right: int,
+    basis: Literal["canonical", "direct"] = "canonical",
+    time_limit: float = math.inf,
+) -> Implications | None:
+    """Find a basis of the implications between the attributes of a context.
+
+    Parameters
+    ----------
+    indptr, indices, n_right
+        As of `find_concepts`.
+    basis : {"canonical", "direct"}
+        The Duquenne-Guigues basis, with the fewest implications there can be, in lectic order; or
+        the canonical direct one, from which a closure follows in one pass.
+    time_limit : float
+        Seconds, after which there is None.
+
+    Returns
+    -------
+    Implications or None
+        A conclusion is without the attributes of its premise.
+
+    Notes
+    -----
+    See `src/lattice/implications.hpp`.
+
+    Examples
+    --------
+    >>> found = find_implications([0, 2, 4, 5], [0, 1, 0, 1, 0], 2)
+    >>> found.premises.tolist(), found.conclusions.tolist(), found.support.tolist()
+    ([], [0], [3])
+    """
+    starts, columns, n_columns = checked_csr(indptr, indices, n_right)
+    direct = one_of("basis", basis, ("canonical", "direct")) == "direct"
+    found = load_extension().implications(starts, columns, n_columns, direct, float(time_limit))
+    return None if found is None else Implications(*found)
+
+
+@memory_is_capacity
+def minimal_transversals(family: Sequence[Any], n: int) -> list[Int32Array]:
+    """Return the minimal sets of numbers below `n` that meet every set of a family.
+
+    Examples
+    --------
+    >>> [found.tolist() for found in minimal_transversals([[0, 1], [1, 2]], 3)]
+    [[0, 2], [1]]
+    >>> minimal_transversals([[]], 3)
+    []
+    """
+    offsets = np.cumsum([0, *map(len, family)], dtype=np.int32)
+    ids = np.concatenate([np.zeros(0, np.int32), *family]).astype(np.int32)
+    starts, found = load_extension().minimal_transversals(offsets, ids, n, math.inf)
+    return [found[first:last] for first, last in pairwise(starts.tolist())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +22,7 @@ from bicliq.pipeline.store.account import account_of
 from bicliq.pipeline.words import shown
 
 if TYPE_CHECKING:
-    pass
+    from bicliq.pipeline.results.export_lattice import ExportedLattice
 
 BATCH = 65_536
 """Concepts of a batch, at most."""
@@ -255,6 +256,30 @@ class Concepts(AsTable):
     def upper(self, concept: int) -> list[int]:
         """Numbers of the concepts that lie next above one, in the whole lattice."""
         return self.lattice.upper[self.lattice.lower == self._checked(concept)].tolist()  # type: ignore[no-any-return]
+
+    def generators(self, concept: int) -> list[list[Any]] | None:
+        """Return the minimal sets of attributes whose holders are the objects of a concept.
+
+        None for a concept without objects: which sets nobody has is told by `implications`.
+        """
+        intent = self._intent(self._checked(concept))
+        if not self.lattice.n_left[concept]:
+            return None
+        lacked = [np.setdiff1d(intent, self._intent(upper)) for upper in self.upper(concept)]
+        found = kernels.minimal_transversals([np.searchsorted(intent, some) for some in lacked], len(intent))
+        return [self.context.attributes.take(column_of(intent[some])).to_pylist() for some in found]
+
+    def _intent(self, concept: int) -> npt.NDArray[np.int32]:
+        return self.lattice.lists(concept, concept + 1).right
+
+    def export(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> ExportedLattice:
+        """Write them with their cover edges: GraphML, DOT, JSON, Parquet; or the context as `.cxt`.
+
+        Parameters and errors as of `pipeline.results.export_lattice.export_lattice`.
+        """
+        from bicliq.pipeline.results.export_lattice import export_lattice
+
+        return export_lattice(self, path, overwrite=overwrite)
 
     def _checked(self, concept: int) -> int:
         if not 0 <= concept < len(self.lattice):

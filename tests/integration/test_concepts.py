@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
+import networkx as nx
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 import bicliq
+from bicliq.flows.cli import invoke
 from tests.real_graphs import DATA
 
 KNOWN = {
@@ -106,3 +111,63 @@ def test_a_time_limit_ends_a_lattice_that_is_too_large():
     chance = np.random.default_rng(5)
     with pytest.raises(bicliq.LimitReached, match="time limit"):
         bicliq.concepts(pd.DataFrame(chance.random((60, 60)) < 0.8), time_limit=0.3)
+
+
+@pytest.mark.parametrize("kind", ["graphml", "json", "parquet"])
+def test_files_hold_concepts_and_edges(kind, tmp_path):
+    found = bicliq.concepts(context("tealady"))
+    path = tmp_path / f"tea.{kind}"
+    written = found.export(path)
+    assert (written.concepts, written.covers) == (65, 148)
+    edges = {(edge["lower"], edge["upper"]) for edge in found.edges.to_pylist()}
+    rows = [*found]
+    if kind == "graphml":
+        graph = nx.read_graphml(path)
+        assert {(int(low[1:]), int(up[1:])) for low, up in graph.edges} == edges
+        told = [(json.loads(data["extent"]), data["stability"]) for _, data in graph.nodes(data=True)]
+        assert told == [(row["extent"], row["stability"]) for row in rows]
+    elif kind == "json":
+        read = json.loads(path.read_text())
+        assert read["concepts"] == rows
+        assert {(edge["lower"], edge["upper"]) for edge in read["edges"]} == edges
+    else:
+        assert pq.read_table(path).to_pylist() == rows
+        assert {(e["lower"], e["upper"]) for e in pq.read_table(written.edges_path).to_pylist()} == edges
+    with pytest.raises(bicliq.InputError, match="there already"):
+        found.export(path)
+
+
+def test_dot_quotes_labels(tmp_path):
+    bicliq.concepts({'du"ck': ["a\\b"]}).export(tmp_path / "c.dot")
+    assert '0 [label="a\\\\b\\ndu\\"ck"];' in (tmp_path / "c.dot").read_text()
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_context_is_written_as_it_was(name, tmp_path):
+    found = bicliq.concepts(context(name))
+    found.export(tmp_path / "again.cxt")
+    again = bicliq.concepts(tmp_path / "again.cxt")
+    assert again.to_arrow().equals(found.to_arrow())
+    assert again.edges.equals(found.edges)
+
+
+def test_a_context_keeps_who_has_nothing(tmp_path):
+    table = frame()
+    bicliq.concepts(table).export(tmp_path / "again.cxt")
+    assert bicliq.concepts(tmp_path / "again.cxt").to_arrow().equals(bicliq.concepts(table).to_arrow())
+
+
+def test_the_command_says_what_the_function_does(capsys, tmp_path):
+    out = tmp_path / "tea.dot"
+    assert invoke(["lattice", str(context("tealady")), "--json", "--top", "3", "--out", str(out)]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["n_concepts"], record["n_covers"], record["found"], record["covers"]) == (65, 148, 65, 148)
+    found = bicliq.concepts(context("tealady"))
+    best = found.top(3).to_pylist()
+    assert record["concepts"] == [{**row, "generators": found.generators(row["concept"])} for row in best]
+    assert record["out"]["concepts"] == 65
+    assert out.read_text().startswith("digraph")
+    assert invoke(["lattice", str(context("tealady")), "--out", str(out)]) == 2
+    assert "there already" in capsys.readouterr().err
+    assert invoke(["lattice", str(context("digits")), "--min-stability", "1"]) == 0
+    assert "concepts of 10 objects and 7 attributes" in capsys.readouterr().out

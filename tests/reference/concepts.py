@@ -45,3 +45,30 @@ def covers(found: set[Concept]) -> set[tuple[Concept, Concept]]:
 def stability(found: set[Concept]) -> dict[Concept, int]:
     """How many objects each has more than the largest below it, or than none."""
     return {a: len(a[0]) - max((len(b[0]) for b in found if b[0] < a[0]), default=0) for a in found}
+
+
+def generators(rows: Sequence[Set], intent: Set) -> set[Set]:
+    """The minimal sets of attributes with the holders of an intent."""
+    same = [some for some in subsets(intent) if holders(rows, some) == holders(rows, intent)]
+    return {some for some in same if not any(other < some for other in same)}
+
+
+def canonical_basis(rows: Sequence[Set], attributes: Set) -> dict[Set, Set]:
+    """Pseudo-intents, and what each implies: they hold what smaller ones imply, and are no intents."""
+    found: dict[Set, Set] = {}
+    for some in subsets(attributes):
+        closed = closure(rows, some, attributes)
+        if closed != some and all(found[other] | other <= some for other in found if other < some):
+            found[some] = closed - some
+    return found
+
+
+def direct_basis(rows: Sequence[Set], attributes: Set) -> dict[Set, Set]:
+    """Of each attribute the minimal sets without it that imply it, united by sets."""
+    found: dict[Set, Set] = {}
+    for m in attributes:
+        implying = [some for some in subsets(attributes - {m}) if m in closure(rows, some, attributes)]
+        for some in implying:
+            if not any(other < some for other in implying):
+                found[some] = found.get(some, frozenset()) | {m}
+    return found
