@@ -81,7 +81,7 @@ TAKES: dict[str, tuple[str, ...]] = {
     ),
     "lattice": ("ingest", "search.threads", "search.time_limit", "data_backend"),
     "itemsets": ("ingest", "search.threads", "data_backend"),
-    "rules": ("ingest", "search.threads", "data_backend"),
+    "rules": ("ingest", "search.threads", "data_backend", "store"),
     "clique": ("ingest", *HOW, "data_backend", "store"),
     "ingest": ("ingest", "search.memory_limit", "data_backend", "store"),
     "profile": ("search.memory_limit", "data_backend", "store"),

@@ -189,7 +189,7 @@ def test_a_card_chooses_pivots_where_levels_would_take_long():
 
 def test_levels_that_take_too_long_are_given_up_for_pivots(gpu, monkeypatch):
     monkeypatch.setattr(kernels.counting, "LEAST_PATIENCE", -1e9)
-    monkeypatch.setattr(kernels.counting, "HOST_SECONDS", 0)
+    monkeypatch.setattr(kernels.counting, "_counted_by_host", lambda *asked: None)
     graph = random_graph(1, 60, 60, 0.3)
     before = len(gpu.launches)
     found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
@@ -202,7 +202,7 @@ def test_levels_that_take_too_long_are_given_up_for_pivots(gpu, monkeypatch):
 
 @pytest.mark.usefixtures("gpu")
 def test_loading_a_program_takes_nothing_of_the_patience(monkeypatch):
-    monkeypatch.setattr(kernels.counting, "HOST_SECONDS", 0)
+    monkeypatch.setattr(kernels.counting, "_counted_by_host", lambda *asked: None)
     monkeypatch.setattr(kernels.counting, "LEAST_PATIENCE", 0.2)
     compiled = type(counting.PROGRAM).compiled
 
@@ -224,7 +224,7 @@ def test_levels_that_do_not_fit_become_pivots(monkeypatch, gpu):
         return {"failure": 1} if not self._by_pivots else attempt(self, *arguments)
 
     monkeypatch.setattr(counting.CudaCount, "_attempt", fail)
-    monkeypatch.setattr(kernels.counting, "HOST_SECONDS", 0)
+    monkeypatch.setattr(kernels.counting, "_counted_by_host", lambda *asked: None)
     found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
     assert (found.count, found.method) == (kernels.count_bicliques(*graph, 3, 3).count, "pivot")
     with pytest.raises(kernels.BackendError, match="the largest root does not fit"):
@@ -232,6 +232,11 @@ def test_levels_that_do_not_fit_become_pivots(monkeypatch, gpu):
 
 
 def test_a_card_is_not_begun_for_what_the_host_has_sooner(gpu, monkeypatch):
+    def given(seconds):
+        for name in ("HOST_SECONDS", "HOST_SECONDS_OF_A_START"):
+            monkeypatch.setattr(kernels.counting, name, seconds)
+
+    given(60)
     graph, before = random_graph(1, 60, 60, 0.1), len(gpu.launches)
     alone = kernels.count_bicliques(*graph, 3, 3)
     found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
@@ -240,7 +245,7 @@ def test_a_card_is_not_begun_for_what_the_host_has_sooner(gpu, monkeypatch):
         assert kernels.count_bicliques(*graph, 3, 3, backend="cuda", **asked).backend == "cuda"
     # What is not done in time is left to the card, whatever was expected.
     monkeypatch.setattr(kernels.counting, "SECONDS_A_REGISTER_OF_A_CORE", 0)
-    monkeypatch.setattr(kernels.counting, "HOST_SECONDS", 0.001)
+    given(0)
     begun, started = kernels.counting._started, []
 
     def seen(*arguments, **options):
