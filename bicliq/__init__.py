@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from bicliq.asking import Clique, clique, count, enumerate
     from bicliq.baskets import itemsets, rules
     from bicliq.choosing import estimate, find
-    from bicliq.contexts import concepts
+    from bicliq.contexts import concepts, implications
     from bicliq.keeping import open, update
     from bicliq.pipeline.errors import (
         BackendError,
@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from bicliq.pipeline.results.answers import Estimate, Groups
     from bicliq.pipeline.results.bicliques import Bicliques
     from bicliq.pipeline.results.concepts import Concepts
+    from bicliq.pipeline.results.implications import Implications
     from bicliq.pipeline.results.itemsets import Itemsets, Rules
     from bicliq.pipeline.versions.update_record import UpdateRecord
 
@@ -88,6 +89,7 @@ __all__ = [
     "Concepts",
     "Estimate",
     "Groups",
+    "Implications",
     "InputError",
     "Itemsets",
     "LimitReached",
@@ -101,6 +103,7 @@ __all__ = [
     "estimate",
     "find",
     "from_matrix",
+    "implications",
     "itemsets",
     "open",
     "rules",
@@ -111,7 +114,7 @@ _HOMES = {
     "asking": ("Clique", "clique", "count", "enumerate"),
     "baskets": ("itemsets", "rules"),
     "choosing": ("estimate", "find"),
-    "contexts": ("concepts",),
+    "contexts": ("concepts", "implications"),
     "keeping": ("open", "update"),
     "pipeline.errors": (
         "BackendError",
@@ -125,6 +128,7 @@ _HOMES = {
     "pipeline.results.answers": ("Estimate", "Groups"),
     "pipeline.results.bicliques": ("Bicliques",),
     "pipeline.results.concepts": ("Concepts",),
+    "pipeline.results.implications": ("Implications",),
     "pipeline.results.itemsets": ("Itemsets", "Rules"),
     "pipeline.versions.update_record": ("UpdateRecord",),
 }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Literal, Unpack
 
 from bicliq.asking import Reading, read_as
 from bicliq.pipeline.formats import Edges
-from bicliq.pipeline.questions.concepts import find_concepts
+from bicliq.pipeline.questions.concepts import find_concepts, read_context
 from bicliq.pipeline.results.concepts import Concepts, Context
+from bicliq.pipeline.results.implications import Implications, find_implications
 from bicliq.pipeline.settings import load_settings
 
 
@@ -59,3 +60,48 @@ def concepts(
     """
     search = {"threads": threads, "time_limit": time_limit}
     return find_concepts(context, min_support, load_settings(ingest=read_as(reading), search=search))
+
+
+def implications(
+    context: Edges | Context,
+    basis: Literal["canonical", "direct"] = "canonical",
+    *,
+    time_limit: float | None = None,
+    **reading: Unpack[Reading],
+) -> Implications:
+    """Find a basis of the implications between the attributes of a context.
+
+    Parameters
+    ----------
+    context
+        As in `concepts`.
+    basis
+        "canonical": that of Duquenne and Guigues, than which none is shorter. "direct": the
+        canonical direct one, from which a closure follows in one pass.
+    time_limit
+        Seconds after which the search ends with an error.
+    **reading
+        How the table is read, as in `enumerate`.
+
+    Returns
+    -------
+    Implications
+        With columns premise, conclusion (without the premise), count (of objects) and support.
+
+    Raises
+    ------
+    InputError
+        At anything wrong in the table or the arguments.
+    LimitReached
+        When the time is up.
+
+    Examples
+    --------
+    >>> import bicliq
+    >>> found = bicliq.implications({"duck": ["flies", "swims"], "owl": ["flies"]})
+    >>> [(row["premise"], row["conclusion"], row["count"]) for row in found]
+    [([], ['flies'], 2)]
+    """
+    settings = load_settings(ingest=read_as(reading), search={"time_limit": time_limit})
+    table = context if isinstance(context, Context) else read_context(context, settings)
+    return find_implications(table, basis, time_limit)

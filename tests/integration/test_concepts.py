@@ -171,3 +171,18 @@ def test_the_command_says_what_the_function_does(capsys, tmp_path):
     assert "there already" in capsys.readouterr().err
     assert invoke(["lattice", str(context("digits")), "--min-stability", "1"]) == 0
     assert "concepts of 10 objects and 7 attributes" in capsys.readouterr().out
+
+
+def test_implications_have_labels_and_say_how_many():
+    found: bicliq.Implications = bicliq.implications(context("lattice"))
+    whole = bicliq.concepts(context("lattice"))
+    holders = {frozenset(row["intent"]): row["n_objects"] for row in whole}
+    for row in found:
+        assert holders[frozenset(row["premise"] + row["conclusion"])] == row["count"]
+    direct = bicliq.implications(whole.context, "direct")
+    assert len(direct) >= len(found) == found.to_arrow().num_rows
+    assert found.account["edges"] == whole.account["edges"]
+    with pytest.raises(bicliq.InputError, match="none of"):
+        bicliq.implications(WATER, "minimal")
+    with pytest.raises(bicliq.LimitReached, match="time limit"):
+        bicliq.implications(pd.DataFrame(np.random.default_rng(3).random((60, 60)) < 0.8), "direct", time_limit=0.2)
