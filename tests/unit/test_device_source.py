@@ -36,7 +36,7 @@ from bicliq.kernels.cuda.program import OPTIONS, SOURCES, Program, SharedEnum, S
 from bicliq.kernels.cuda.search_program import Tuning
 from bicliq.pipeline.placement import doctor
 from tests.host_cupy import HostCupy
-from tests.nightly import NIGHTLY
+from tests.nightly import NIGHTLY, by_night, part_of
 
 ONE_SEARCH = "-DBICLIQ_SEARCH=0"
 
@@ -60,12 +60,13 @@ def test_the_kernels_compile_without_a_gpu(architecture: str, name: str) -> None
     assert complaint(architecture, PROGRAMS[name]) == ""
 
 
+@by_night
 def test_another_layout_compiles() -> None:
     layout = Tuning(warps_a_block=8, blocks_a_multiprocessor=1, most_given=0, shares=1, nodes_a_poll=8)
     assert complaint("sm_90", PROGRAMS["enumeration"], ONE_SEARCH, *layout.options()) == ""
 
 
-@pytest.mark.parametrize("width", [2, 64])
+@pytest.mark.parametrize("width", part_of([2, 64], 2))
 def test_wider_sets_of_cliques_compile(width: int) -> None:
     assert complaint("sm_90", PROGRAMS["clique"], f"-DBICLIQ_WIDTH={width}") == ""
 
