@@ -1,4 +1,4 @@
-"""Concepts, cover edges, stability and bases are those of their definitions, on small random contexts."""
+"""Concepts, covers, stability and bases are those of their definitions, on random contexts."""
 
 from __future__ import annotations
 

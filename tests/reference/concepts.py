@@ -54,7 +54,7 @@ def generators(rows: Sequence[Set], intent: Set) -> set[Set]:
 
 
 def canonical_basis(rows: Sequence[Set], attributes: Set) -> dict[Set, Set]:
-    """Pseudo-intents, and what each implies: they hold what smaller ones imply, and are no intents."""
+    """Pseudo-intents, which hold what smaller ones imply and are no intents, and what they imply."""
     found: dict[Set, Set] = {}
     for some in subsets(attributes):
         closed = closure(rows, some, attributes)

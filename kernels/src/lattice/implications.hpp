@@ -1,14 +1,14 @@
 // implications.hpp: what attributes of a context imply, as two bases.
 //
-// What it finds: the canonical (Duquenne-Guigues) basis, with the fewest implications there can be,
-// P -> P'' for each pseudo-intent P; or the canonical direct one, from which a closure follows in one
-// pass: A -> m for each minimal A without m whose holders all have m. Input: the rows of objects.
-// Method of the first: LinCbO (Janostik, Konecny, Krajca 2020): Close-by-One over the sets that are
-// closed under what was found so far, in lectic order, each closed from the attributes that are new;
-// objects are handed down. Of the second: A meets what each object without m lacks, so they are the
-// minimal transversals of these. Cost: of the first a closure for each pair of an intent or
-// pseudo-intent and a later attribute; of the second what transversals cost, an attribute at a time.
-// Memory: that of the answer, and some words an object.
+// What it finds: the canonical (Duquenne-Guigues) basis, with the fewest implications there can
+// be, P -> P'' for each pseudo-intent P; or the canonical direct one, from which a closure follows
+// in one pass: A -> m for each minimal A without m whose holders all have m. Input: the rows of
+// objects. Method of the first: LinCbO (Janostik, Konecny, Krajca 2020): Close-by-One over the
+// sets that are closed under what was found so far, in lectic order, each closed from the
+// attributes that are new; objects are handed down. Of the second: A meets what each object
+// without m lacks, so they are the minimal transversals of these. Cost: of the first a closure for
+// each pair of an intent or pseudo-intent and a later attribute; of the second what transversals
+// cost, an attribute at a time. Memory: that of the answer, and some words an object.
 // Reference: tests/reference/concepts.py.
 #pragma once
 

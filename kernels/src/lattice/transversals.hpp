@@ -3,8 +3,8 @@
 // What it finds: minimal transversals, one after the other: minimal generators and premises are
 // such. Input: sets of numbers below n, as words of bits. Method: MMCS (Murakami, Uno 2014): a set
 // that is not met yet, of the fewest candidates, is met by each of these in turn; what is chosen
-// stays critical for some set, so nothing is found twice and nothing that is not minimal. Cost: the
-// sets of the family times their words a node. Memory: that of the family, and one path.
+// stays critical for some set, so nothing is found twice and nothing that is not minimal. Cost:
+// the sets of the family times their words a node. Memory: that of the family, and one path.
 // Reference: tests/reference/concepts.py.
 #pragma once
 
