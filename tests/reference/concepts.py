@@ -54,7 +54,7 @@ def generators(rows: Sequence[Set], intent: Set) -> set[Set]:
 
 
 def canonical_basis(rows: Sequence[Set], attributes: Set) -> dict[Set, Set]:
-    """Pseudo-intents, which hold what smaller ones imply and are no intents, and what they imply."""
+    """Pseudo-intents (they hold what smaller ones imply, and are no intents), with conclusions."""
     found: dict[Set, Set] = {}
     for some in subsets(attributes):
         closed = closure(rows, some, attributes)
