@@ -118,6 +118,8 @@ class Copy:
         program = f"from scikit_build_core import build; build.build_wheel('wheel', {settings})"
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         shutil.rmtree(self.built / "wheel", ignore_errors=True)
+        for old in (self.source / "kernels").glob("_*.so"):  # or the wheel would hold them, too
+            old.unlink()
         done = subprocess.run(
             [sys.executable, "-c", program],
             cwd=self.built,
@@ -128,8 +130,6 @@ class Copy:
         )
         if done.returncode:
             return done.stdout[-2000:] + done.stderr[-2000:]
-        for old in (self.source / "kernels").glob("_*.so"):
-            old.unlink()
         (wheel,) = (self.built / "wheel").glob("*.whl")
         with zipfile.ZipFile(wheel) as packed:
             for name in packed.namelist():
