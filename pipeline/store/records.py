@@ -226,6 +226,22 @@ class Sources(Record, kind="sources", at="sources/{}.json"):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Took(Record, kind="took", at="took/{:05d}.json"):
+    """Files that a run took after its run.json was written, which nobody writes again.
+
+    The first ones of a watch, and those that changed nothing.
+
+    Parameters
+    ----------
+    taken, alone
+        The files, and whether all edges of the run are from them.
+    """
+
+    taken: dict[str, TakenFile]
+    alone: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class LayerRows(Entry):
     """What a version says of one of its files of bicliques: those that appeared, or vanished.
 

@@ -33,10 +33,11 @@ from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import PlanRecord
 from bicliq.pipeline.store.states import latest_run
+from bicliq.pipeline.store.taken import all_taken
 from bicliq.pipeline.versions.compact import compact
 from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.rollback import rollback
-from bicliq.pipeline.versions.sources import all_taken, name_of_key
+from bicliq.pipeline.versions.sources import name_of_key
 from bicliq.pipeline.versions.update import update
 from tests.faults.bad_object_store import Door
 from tests.faults.commands import PATIENCE, ROOT
