@@ -5,7 +5,7 @@ BIN := .venv/bin
 STORE ?= demo-store
 WHEEL ?=
 SANITIZER ?= compute-sanitizer
-SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/*)
+SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/* tests/warps/*)
 # What a first start compiles stays, also where an image forbids it: otherwise every start compiles
 # all that it imports (0.35 s instead of 0.14 for --help).
 export PYTHONDONTWRITEBYTECODE :=
@@ -100,10 +100,10 @@ demo: setup
 	$(BIN)/bicliq verify --store $(STORE)
 	$(BIN)/bicliq top -k 10 --store $(STORE)
 
-# Four processes, on two cores as well, since half of the time is waiting; a file's tests stay
-# together, for they share servers. Where such a process dies the others end too, since xdist 3.8
-# would wait for the tests that it had left.
-PYTEST = $(BIN)/python -m pytest --numprocesses 4 --dist loadfile --max-worker-restart 0 --durations 20
+# Four processes, on two cores as well, since half of the time is waiting; tests of a file, and
+# those of one Prefect server, stay together (tests/conftest.py). Where such a process dies the
+# others end too, since xdist 3.8 would wait for the tests that it had left.
+PYTEST = $(BIN)/python -m pytest --numprocesses 4 --dist loadgroup --no-loadscope-reorder --max-worker-restart 0 --durations 20
 test: setup-dev
 	$(PYTEST)
 

@@ -33,7 +33,8 @@ class Artifacts:
     Notes
     -----
     The server is told of one artifact a second at most: of the one that has waited longest, as it
-    is by then. A server that does not answer costs a warning in the log, and the work goes on.
+    is by then; at the end of what is left at once. A server that does not answer costs a warning
+    in the log, and the work goes on.
     """
 
     def __init__(self) -> None:
@@ -86,7 +87,7 @@ class Artifacts:
             except Exception as error:
                 self._logger.warning("the Prefect server could not be told of %s: %s", artifact.key, error)
             with self._changed:
-                self._changed.wait_for(lambda: self._ended and not self._waiting, SECONDS_APART)
+                self._changed.wait_for(lambda: self._ended, SECONDS_APART)
 
     def _next(self) -> ArtifactCreate | None:
         """The artifact that has waited longest; None at the end."""

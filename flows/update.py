@@ -10,7 +10,7 @@ from bicliq.flows.artifacts import Artifacts, artifacts
 from bicliq.flows.notices import HOOKS, finishes_alone, tell_prefect
 from bicliq.flows.tasks import STAGE, ended, settings_of
 from bicliq.flows.turns import in_turn
-from bicliq.flows.words import some, taken_in_words, update_in_words
+from bicliq.flows.words import read_in_words, some, taken_in_words, update_in_words
 from bicliq.pipeline.report.page import write_report
 from bicliq.pipeline.results.changes import changes_between
 from bicliq.pipeline.run import Observer
@@ -30,8 +30,14 @@ def update_task(source: str, settings: dict[str, Any] | None, run: str | None, d
     """Read, extend, search what changes, commit; tried again, it takes nothing twice."""
     asked = finishes_alone(settings_of(settings))
     record = update(source, asked, run, delete=delete, observer=Observer(told=tell_prefect)).record()
-    get_run_logger().info("%s", update_in_words(record))
+    _log(update_in_words(record), record)
     return record
+
+
+def _log(done: str, record: dict[str, Any]) -> None:
+    """Log what was done, and what became of the rows that were read."""
+    read = f"; {read_in_words(record)[0]}" if record["rows_read"] else ""
+    get_run_logger().info("%s%s", done, read)
 
 
 @flow(name="bicliq-update", flow_run_name="update with {source}", persist_result=False, **HOOKS)
@@ -76,7 +82,7 @@ def watch_task(
         taken = watch.take(Observer(told=tell_prefect))
         if taken.anything or not taken.more:
             records.append(taken.record())
-            get_run_logger().info("%s", taken_in_words(records[-1]))
+            _log(taken_in_words(records[-1]), records[-1])
         if not taken.more:
             return records
 

@@ -278,16 +278,13 @@ class _Asked:
     threads: int
     time_limit: float | None
 
-    @property
-    def csr(self) -> tuple[Any, ...]:
-        """The graph as the extension takes it."""
-        return *self.graph.csr, self.side == "left"
-
-    def begun(self, k: int, least: int, covered: Sequence[Any] = (), *, only_opens: bool = False) -> Any:
-        """A search of the extension by terms of vertices, or by sizes."""
-        extension = load_extension()
-        by, terms = extension.Objective[self.objective], self.terms.arrays
-        return extension.Finding(*self.csr, by, k, least, terms, covered, *self.sizes, self.threads, only_opens)
+    def begun(self, covered: Sequence[Any] = (), *, only_opens: bool = False) -> Any:
+        """A search of the extension."""
+        extension, asked = load_extension(), (self.side == "left", self.k, self.least, self.sizes, self.threads)
+        if self.edge_weights is not None:
+            return extension.EdgeFinding(*self.graph.csr, *asked, self.edge_weights, self.cover is not None)
+        by = extension.Objective[self.objective]
+        return extension.Finding(*self.graph.csr, *asked, by, self.terms.arrays, covered, only_opens)
 
     def groups(self, answers: Sequence[Any]) -> list[Group]:
         """Answers of a search in the numbers and units of who asked."""
@@ -308,12 +305,7 @@ class _Asked:
 
 def _by_one_search(asked: _Asked, progress: Callable[[FindProgress], Any] | None) -> FindResult:
     """Search the best, or a cover by weights of edges."""
-    extension, cover = load_extension(), asked.cover
-    if asked.edge_weights is None:
-        task = asked.begun(asked.k, asked.least)
-    else:
-        wanted = asked.edge_weights, cover is not None, asked.k, asked.least
-        task = extension.EdgeFinding(*asked.csr, *wanted, *asked.sizes, asked.threads)
+    cover, task = asked.cover, asked.begun()
 
     def tell(callback: Callable[[FindProgress], Any]) -> None:
         found = asked.groups(task.so_far(len(cover.groups) if cover else 0))
@@ -337,7 +329,7 @@ def _surprising_cover(asked: _Asked, progress: Callable[[FindProgress], Any] | N
     cover = asked.cover
     assert cover is not None
     while proven and len(covered) < asked.k:
-        task = asked.begun(1, asked.least, covered)
+        task = replace(asked, k=1).begun(covered)
 
         def tell(running: Any = task) -> None:
             if progress is not None:
@@ -389,7 +381,7 @@ def _on_gpu(asked: _Asked) -> FindResult:
         *graph.csr, asked.side, None, left_ids, right_ids, NO_HASHES, NO_HASHES, min_left, min_right,
         min_edges, max_bicliques=None, threads=1,
     )  # fmt: skip
-    opening = replace(asked, threads=1).begun(asked.k, asked.least, only_opens=True)
+    opening = replace(asked, threads=1).begun(only_opens=True)
     wanted = Wanted(asked.objective, asked.k, max_left, max_right, terms.left, terms.right)
     search = CudaFindSearch(request, wanted, opening)
     groups = asked.groups([(value, np.array(left), np.array(right)) for value, left, right in search.answers()])

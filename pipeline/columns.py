@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bicliq.pipeline.extras import needs
 
@@ -116,3 +117,18 @@ def pandas_frame(table: pa.Table) -> Any:
         import pandas as pd
 
     return table.to_pandas(types_mapper=lambda kind: pd.ArrowDtype(kind) if pa.types.is_list(kind) else None)
+
+
+def folded(labels: pa.Array, forms: str) -> pa.Array:
+    r"""Labels in one form: in small letters (case), composed (unicode).
+
+    Examples
+    --------
+    >>> folded(pa.array(["JAM", "Jose\u0301", "ΟΔΟΣ", "οδος"]), "case,unicode").to_pylist()
+    ['jam', 'josé', 'οδοσ', 'οδοσ']
+    """
+    if "unicode" in forms:
+        labels = pc.utf8_normalize(labels, "NFC")
+    if "case" in forms:
+        labels = pc.utf8_lower(pc.utf8_upper(labels))  # ς and σ have one capital letter
+    return labels

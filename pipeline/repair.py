@@ -23,7 +23,7 @@ from bicliq.pipeline.stages.verify import examine
 from bicliq.pipeline.store.commits import partition_name
 from bicliq.pipeline.store.counts import keys_of
 from bicliq.pipeline.store.folder import is_at_work
-from bicliq.pipeline.store.inventory import FOLDERS, LOCK, Inventory, forgotten, places_of, take_inventory
+from bicliq.pipeline.store.inventory import FOLDERS, LOCK, Inventory, forgotten, is_gone, places_of, take_inventory
 from bicliq.pipeline.store.layout import STORE_FILE, RunFolder, Store
 from bicliq.pipeline.store.log import (
     PLACE,
@@ -47,6 +47,7 @@ from bicliq.pipeline.store.records import (
     Numbered,
     PartitionCounts,
     PlanRecord,
+    Pruned,
     RunRecord,
     StoredGraph,
     StoreRecord,
@@ -91,14 +92,18 @@ def repair(store: Store, settings: Settings, run: str | None = None, roots: int 
         said.append(f"{STORE_FILE}: written again")
     said += _cleaned(store, found)
     for place in found.places:
-        if place.startswith("graphs/") and not is_at_work(store.graph(place.split("/")[1])):
+        if place.startswith("graphs/") and not (
+            _is_pruned(store, place, found) or is_at_work(store.graph(place.split("/")[1]))
+        ):
             said += _mended_graph(store, place.split("/")[1], found)
     for run_found in examine(store, found, 0, seed, roots):
         place = f"runs/{run_found.run}"
         record = found.record(RunRecord, place)
         lacks = {*(needs(place, record) if record else ())} & {*found.problems}
         bad = lacks or not run_found.ok or any(path.startswith(f"{place}/") for path in found.problems)
-        if bad and is_at_work(store.run(run_found.run)):
+        if bad and _is_pruned(store, place, found):
+            said.append(f"{place}: left alone, it is pruned, or marked for it by a prune that was killed; prune again")
+        elif bad and is_at_work(store.run(run_found.run)):
             said.append(f"runs/{run_found.run}: left alone, a process is at work there; repair again when it has ended")
         elif bad and run in (None, run_found.run):
             said += _mended_run(store.run(run_found.run), found, settings, run_found.wrong)
@@ -108,6 +113,11 @@ def repair(store: Store, settings: Settings, run: str | None = None, roots: int 
     lost = (path for path in sorted(found.problems) if path.startswith("sources/"))
     said += [f"{path}: cannot be mended, it said which files were taken; begin another store" for path in lost]
     return said + (_mended_log(store, found) if run is None else [])
+
+
+def _is_pruned(store: Store, place: str, found: Inventory) -> bool:
+    """Whether a prune took a run or a graph away, or is about to."""
+    return is_gone(store, place, found) or store.root.has(f"{place}/{Pruned.at}")
 
 
 def _mended_log(store: Store, found: Inventory) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -10,15 +11,50 @@ from hypothesis import settings
 from bicliq.kernels import BackendError
 from bicliq.kernels.cpu import INSTRUCTION_SETS, load_extension
 from bicliq.pipeline.events import LOGGER
+from tests.dask_cluster import cluster
+from tests.nightly import NIGHTLY
 from tests.prefect_server import prefect_server
 
-__all__ = ["prefect_server"]
+__all__ = ["cluster", "prefect_server"]
 
 # What passes here passes in CI: the same cases are drawn in every run. Campaigns draw others, by
 # `--hypothesis-profile=drawn` (`make fuzz`).
-settings.register_profile("same", derandomize=True)
+settings.register_profile("same", derandomize=True, max_examples=100 if NIGHTLY else 25)
 settings.register_profile("drawn", derandomize=False)
 settings.load_profile("same")
+
+
+SHARED = ("prefect_server", "cluster")
+"""Servers whose tests one process runs, so that there is one of each."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist takes the groups from the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What waits for a server comes first, then what starts processes: nothing long begins last."""
+    rooms = [*SHARED, "faults", "load", "integration", "notebooks", "property", "unit", "house", "gpu"]
+
+    def turn(item: pytest.Item) -> int:
+        needed = next((name for name in SHARED if name in getattr(item, "fixturenames", ())), None)
+        if needed is not None:
+            item.add_marker(pytest.mark.xdist_group(needed))
+        return next((at for at, room in enumerate(rooms) if room in (needed, *item.nodeid.split("/"))), len(rooms))
+
+    items.sort(key=turn)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests of a file stay together, but for those that share a server with other files."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class ByFileOrGroup(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            group: str = super()._split_scope(nodeid)
+            return nodeid.split("::")[0] if group == nodeid else group
+
+    return ByFileOrGroup(config, log)
 
 
 class SaidAtOnce:

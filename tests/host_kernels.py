@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bicliq.kernels._cpu_warps import run_butterfly_threads, run_pivot_groups
+from bicliq.kernels import _cpu_warps as warps
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda import butterflies, counting, pivots, search_program, table
 from bicliq.kernels.cuda.batches import Failure
@@ -419,11 +419,11 @@ def make_grids(run: Launch, lists: list[set[int]]) -> None:
 
 def open_pivots(grid: Any, block: Any, arguments: Any, of_vertices: bool = False) -> None:
     """The search of the device, on threads of this machine."""
-    run_pivot_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, 2, of_vertices)
+    warps.run_pivot_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, 2, of_vertices)
 
 
 def search_pivots(grid: Any, block: Any, arguments: Any, of_vertices: bool = False) -> None:
-    run_pivot_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, int(arguments[1]), of_vertices)
+    warps.run_pivot_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, int(arguments[1]), of_vertices)
 
 
 def close_pivots(grid: Any, block: Any, arguments: Any) -> None:
@@ -451,7 +451,7 @@ def count_trees(grid: Any, block: Any, arguments: Any) -> None:
     assert at(run["next_tree"], 1, np.uint64)[0] == 0
     shape = table.TreeCells(run["most_roots"], run["most_rows"], run["optional"])
     trees = at(run["trees"], run["n_trees"] * load_extension().TREE_WORDS, np.uint32)
-    high, low = load_extension().count_trees(np.array(trees), shape.most_roots, shape.most_rows, shape.optional)
+    high, low = warps.count_trees(np.array(trees), shape.most_roots, shape.most_rows, shape.optional)
     at(run["tables"], grid[0] * shape.n_cells, np.uint64)[-1] = 0
     assert at(run["binomials"], 65 * 65, np.uint64)[6 * 65 + 2] == comb(6, 2)
     totals = at(run["totals"], 2 * shape.n_cells, np.uint64).reshape(-1, 2)
@@ -471,7 +471,7 @@ def count_butterflies(grid: Any, block: Any, arguments: Any, edge_shares: bool =
     words = at(run["first_word"], end + 1, np.uint64)[[first, end]].astype(int)
     table = at(run["table"], words[1] - words[0], np.uint64)
     assert table.any() == edge_shares
-    run_butterfly_threads(arguments[0].ctypes.data, batch, grid[0] * block[0], edge_shares)
+    warps.run_butterfly_threads(arguments[0].ctypes.data, batch, grid[0] * block[0], edge_shares)
 
 
 COUNTS = {

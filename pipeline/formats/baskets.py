@@ -24,7 +24,13 @@ METADATA = re.compile(r"@[A-Z_]+(=.*)?")
 """Lines that SPMF writes above its baskets."""
 
 SAMPLE = 100
-"""Lines by which the delimiter of baskets is told, and names above them."""
+"""Lines by which the delimiter of baskets is told, and names above and before them."""
+
+WEIGHTED = re.compile(r"(.+),[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?")
+"""A member of a gene set as Enrichr writes it: the gene, and its weight."""
+
+LEAST_NAMED = 3
+"""Baskets of a list, at least, whose first words may be their names."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +45,21 @@ class Top:
         What stands between items; None: blanks.
     assumed
         What was taken for granted.
+    weighted
+        Whether a weight stands behind each member of a gene set.
     """
 
     last: int
     delimiter: str | None
     assumed: tuple[str, ...] = ()
+    weighted: bool = False
 
 
-def top_of(uri: str, settings: IngestSettings) -> Top:
-    """Tell what stands above baskets or gene sets, a line each: comments, names, ``sep=;``."""
+def top_of(uri: str, kind: str, settings: IngestSettings) -> Top:
+    """Tell what stands above baskets or gene sets (gmt), a line each: comments, names, ``sep=;``.
+
+    And whether the first word of each basket is its name, and members of sets have weights.
+    """
     head, declared = without_declaration(text_head(uri, settings))
     delimiter = settings.delimiter or declared or told_delimiter(head)
     lines = [(number, line) for number, line in enumerate(head.split("\n"), 1) if line.strip()]
@@ -57,14 +69,64 @@ def top_of(uri: str, settings: IngestSettings) -> Top:
     if settings.header:
         return Top(rows[0][0] if rows else 0, delimiter, said)
     if settings.header is None and len(rows) > 2:
-        (number, first), *others = [(at, cut_line(line, at, delimiter, settings.quotes).fields) for at, line in rows]
+        (number, first), *others = _cut(rows, delimiter, settings)
         if not any(map(is_value, first)) and set(first).isdisjoint(item for _, items in others for item in items):
             said = (
                 *said,
                 f"{uri}: line {number} ({listed(first)}) was taken for a basket, though no item of it is in others; say"
                 " header = true if it is names, or header = false if not",
             )
-    return Top(rows[0][0] - 1 if rows else 0, delimiter, said)
+    last = rows[0][0] - 1 if rows else 0
+    if kind == "gmt":
+        members = [member for _, line in rows for member in line.rstrip("\r\t").split("\t")[2:] if member]
+        weighted = bool(members) and all(map(WEIGHTED.fullmatch, members))
+        taken = (
+            f"{uri}: members are genes and weights, as {shown(members[0])}; the weights were left out"
+            if weighted
+            else ""
+        )
+        return Top(last, delimiter, (*said, taken) if weighted else said, weighted)
+    baskets = [fields for _, fields in _cut(rows, delimiter, settings)] if settings.left is None else []
+    if not begin_with_names(baskets):
+        baskets = baskets[1:]  # below names of columns
+    if begin_with_names(baskets):
+        said = (
+            *said,
+            f"{uri}: {shown(baskets[0][0])} and the first words of the other lines were taken for items; they may be names"
+            " of the baskets: say left = '0' if they are",
+        )
+    return Top(last, delimiter, said)
+
+
+def _cut(
+    rows: Sequence[tuple[int, str]], delimiter: str | None, settings: IngestSettings
+) -> list[tuple[int, list[str]]]:
+    return [(at, cut_line(line.strip("\r"), at, delimiter, settings.quotes).fields) for at, line in rows]
+
+
+def begin_with_names(baskets: Sequence[Sequence[object]]) -> bool:
+    """Whether the first item of each basket may name it: each is another, and is in no basket.
+
+    And all are written alike, with a number in them, as T1 and T2, and no other item is; or they
+    count the baskets.
+
+    Examples
+    --------
+    >>> begin_with_names([["T1", "jam"], ["T2", "tea", "jam"], ["T3"]]), begin_with_names([["1"], ["2", "7"], ["3"]])
+    (True, True)
+    >>> begin_with_names([["T1", "T9"], ["T2", "T9"], ["T3"]]), begin_with_names([["jam"], ["tea"], ["oil", "jam"]])
+    (False, False)
+    """
+    firsts = [str(items[0]) for items in baskets if len(items)]
+    others = {str(item) for items in baskets for item in items[1:]}
+    if len(firsts) < LEAST_NAMED or len(set(firsts)) < len(firsts) or not others or not others.isdisjoint(firsts):
+        return False
+    if all(re.fullmatch("[0-9]{1,18}", first) for first in firsts):
+        numbers = list(map(int, firsts))
+        if numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+            return True
+    (form, *more), of_others = ({re.sub("[0-9]+", "0", name) for name in names} for names in (firsts, others))
+    return not more and "0" in form and form not in of_others
 
 
 def baskets_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
@@ -77,22 +139,26 @@ def _baskets(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
     """The baskets of the lines; SPMF names its items in lines above, '@ITEM=1=apple'."""
     names: dict[str, str] = {}
     above, missing, blank = True, frozenset(source.settings.null_values), list[int]()
-    top = top_of(source.uri, source.settings)
+    named = source.settings.left is not None
+    top = top_of(source.uri, "baskets", source.settings)
     for number, line in lines:
-        if above and (named := re.fullmatch(r"@ITEM=(\S+?)=(.*)", line)):
-            names[named[1]] = named[2].strip()
+        if above and (item := re.fullmatch(r"@ITEM=(\S+?)=(.*)", line)):
+            names[item[1]] = item[2].strip()
         elif above and METADATA.fullmatch(line):
-            lines.comments += 1
+            lines.noted["comments"] += 1
         elif not line.strip() and not above:
             blank.append(number)
         elif line.strip() and number > top.last:
-            yield from (Neighbours(empty, empty, []) for empty in blank)  # not below the last basket
+            yield from (Neighbours(empty, None if named else empty, []) for empty in blank)  # not below the last basket
             above, blank = False, []
             found = record_of(source.uri, number, line, top.delimiter, source.settings)
             _refuse_sequences(source.uri, number, found.fields)
             items = found.labels(missing)
+            basket: int | str | None = number
+            if named:
+                basket, *items = items
             yield Neighbours(
-                number, number, [item and names.get(item.strip(), item) for item in items] if names else items
+                number, basket, [item and names.get(item.strip(), item) for item in items] if names else items
             )
 
 
@@ -137,7 +203,7 @@ def gmt_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
 
 def _gene_sets(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
     seen: dict[str, int] = {}
-    top = top_of(source.uri, source.settings)
+    top = top_of(source.uri, "gmt", source.settings)
     for number, line in lines:
         if not line.strip() or number <= top.last:
             continue
@@ -151,7 +217,20 @@ def _gene_sets(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
                 f"{source.uri}, line {number}: the set {shown(name)} is there already, in line {seen[name]}; rename one"
             )
         seen[name] = number
-        yield Neighbours(number, name, rest[1:])
+        yield Neighbours(number, name, _genes(source.uri, number, rest[1:]) if top.weighted else rest[1:])
+
+
+def _genes(uri: str, number: int, members: Sequence[str]) -> list[str]:
+    """The members of a set without their weights."""
+    genes = []
+    for member in members:
+        found = WEIGHTED.fullmatch(member)
+        if member and found is None:
+            raise InputError(
+                f"{uri}, line {number}: {shown(member)} has no number behind a comma, as the members above have; mend it"
+            )
+        genes.append(found[1] if found else member)
+    return genes
 
 
 def context_batches(source: EdgeSource) -> Iterator[EdgeBatch]:

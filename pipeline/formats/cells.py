@@ -6,9 +6,13 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any
+
+import numpy as np
 
 from bicliq.pipeline.formats.problems import is_number
 from bicliq.pipeline.settings import NULL_WORDS
+from bicliq.pipeline.words import shown
 
 MARKS = frozenset(("x", "✓", "✔", "*", "+", "•", "●", "true", "yes"))
 BLANKS = frozenset(("", ".", "-", "·", "false", "no"))
@@ -37,6 +41,35 @@ AS_MATRIX = (
 
 GLUED = re.compile("[01]{2,}")
 """A line of a matrix of 0 and 1 without blanks between."""
+
+
+SUMS = "rows_of_sums"
+"""What a last row that holds the sums of those above it is counted as."""
+
+TOLD_SUMS = "its last row holds the sums of those above it, and was taken for a vertex; take it out (pandas.crosstab: no margins)"
+
+
+def are_sums(parts: Sequence[Any], totals: Any) -> bool:
+    """Whether numbers are the sums of several others, place by place, and not all 0 and 1.
+
+    Examples
+    --------
+    >>> are_sums([[1, 0], [2, 1]], [3, 1]), are_sums([[1, 0], [0, 1]], [1, 1])
+    (True, False)
+    """
+    sums = np.sum(np.asarray(parts, float), axis=0)
+    return len(parts) > 1 and bool((sums > 1).any()) and bool(np.allclose(sums, np.asarray(totals, float)))
+
+
+def told_sums(uri: str, column: object) -> str:
+    """Say that the last column holds the sums of the others.
+
+    Examples
+    --------
+    >>> print(told_sums("t.csv", "All"))
+    t.csv: column 'All' holds the sums of those before it, and was taken for a vertex; take it out (pandas.crosstab: no margins)
+    """
+    return f"{uri}: column {shown(column)} holds the sums of those before it, {TOLD_SUMS.split(', ', 1)[1]}"
 
 
 @lru_cache(1 << 14)

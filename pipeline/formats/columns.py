@@ -137,12 +137,24 @@ def _place(source: str, wanted: str, role: str, names: Sequence[str], known: Col
     """Position of a column, by its name, if that is known, or its number from 0."""
     if wanted in known:
         _refuse_double_name(source, role, wanted, names)
-        return names.index(wanted)
-    if wanted.isascii() and wanted.isdigit() and len(wanted) < 9 and int(wanted) < len(names):
+        at = names.index(wanted)
+        if known is names and _is_number(wanted, names) and int(wanted) != at:
+            raise InputError(
+                f"{source}: {role} = {wanted!r} may be the column called {wanted!r} or that of this number from 0, called"
+                f" {shown(names[int(wanted)])}; rename them, or, of a text file, take the line of names out with skip and"
+                " header = false, so that numbers count"
+            )
+        return at
+    if _is_number(wanted, names):
         return int(wanted)
     raise InputError(
         f"{source}: there is no column {shown(wanted)} for the {role}; there are: {_some(names, known is names)}"
     )
+
+
+def _is_number(wanted: str, names: Sequence[str]) -> bool:
+    """Whether a name is written as the number of a column."""
+    return wanted.isascii() and wanted.isdigit() and len(wanted) < 9 and int(wanted) < len(names)
 
 
 def _refuse_double_name(source: str, role: str, name: str, names: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import errno
 import io
 import lzma
 import os
@@ -101,6 +102,10 @@ def input_errors(source: str) -> Iterator[None]:
             raise CapacityError(f"{source}: {EXHAUSTED}") from error
         if _is_remote(error):
             raise _unreachable(source, error) from error
+        if getattr(error, "errno", None) == errno.ELOOP:
+            raise InputError(
+                f"{source}: is a loop of symbolic links; name the file itself, or mend the link"
+            ) from error
         raise InputError(
             f"{source}: cannot be read to its end: {brief(error)}; the file is damaged or cut off: fetch it again"
         ) from error

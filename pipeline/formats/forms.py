@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bicliq.pipeline.columns import words_column
+from bicliq.pipeline.columns import folded, words_column
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.labels import plain_numbers, tidy
 from bicliq.pipeline.formats.problems import DROP_NULLS
@@ -50,6 +50,12 @@ FORMS = ("case", "unicode")
 
 UNSEEN = "[\u00ad\u200b\u2060\ufeff]"
 """Characters that no reader sees: soft hyphens, blanks of no width, marks of byte order."""
+
+IN_QUOTES = "^(?:'.*'|`.*['`]|[\u2018\u201a].*[\u2018\u2019]|[\u201c\u201d\u201e].*[\u201c\u201d]|[\u00ab\u2039].*[\u00bb\u203a])$"
+"""A label in quotes that are none of CSV: in single ones, in those of print."""
+
+BYTES_OF_UTF8 = r"[\x{80}-\x{9f}]|[\x{c2}-\x{f4}][\x{80}-\x{bf}\x{152}-\x{2122}]"
+"""What those of a letter look like, read as latin-1 or cp1252."""
 
 PLAIN = r"^\+?(-?)0*([0-9]+?)(\.0*)?$"
 """A whole number, and what of it is written otherwise in its shortest form."""
@@ -186,21 +192,6 @@ def _holds(cell: str, mark: str) -> bool:
 # ---- labels that differ in form alone ------------------------------------------------------------
 
 
-def folded(labels: pa.Array, forms: str) -> pa.Array:
-    r"""Labels in one form: in small letters (case), composed (unicode).
-
-    Examples
-    --------
-    >>> folded(pa.array(["JAM", "Jose\u0301", "ΟΔΟΣ", "οδος"]), "case,unicode").to_pylist()
-    ['jam', 'josé', 'οδοσ', 'οδοσ']
-    """
-    if "unicode" in forms:
-        labels = pc.utf8_normalize(labels, "NFC")
-    if "case" in forms:
-        labels = pc.utf8_lower(pc.utf8_upper(labels))  # ς and σ have one capital letter
-    return labels
-
-
 def _united(batch: EdgeBatch, forms: str) -> EdgeBatch:
     columns = {name: batch.edges[name] for name in batch.edges.schema.names}
     changed = 0
@@ -261,6 +252,76 @@ def told_forms(uri: str, sides: Mapping[str, pa.Array]) -> tuple[dict[str, int],
                 )
                 said.append(f"{uri}: {n:,} {are} but for {what}, as {pair[0]!a} and {pair[1]!a}; {cure}")
     return counts, tuple(said)
+
+
+def told_odd(uri: str, sides: Mapping[str, pa.Array], encoding: str | None) -> tuple[dict[str, int], tuple[str, ...]]:
+    r"""Count the labels of each side that stand in other quotes than ", or are garbled.
+
+    Parameters
+    ----------
+    uri, sides
+        As of `told_forms`.
+    encoding
+        What the text was read in; None: UTF-8, or it came as text.
+
+    Returns
+    -------
+    dict, tuple of str
+        As of `told_forms`.
+
+    Examples
+    --------
+    >>> counts, said = told_odd("t.csv", {"right": pa.array(["'jam'", "Jos\xc3\xa9"])}, "latin-1")
+    >>> counts
+    {'quoted': 1, 'garbled': 1}
+    >>> print(*said, sep="\n")
+    t.csv: 1 label of the right side is in quotes, as "'jam'"; they are part of it: take them out if they should not be
+    t.csv: 1 label of the right side is garbled, as 'Jos\xc3\xa9' for 'Jos\xe9'; read it with encoding = 'utf-8'
+    """
+    counts: dict[str, int] = {}
+    said = []
+    for side, labels in sides.items():
+        if not pa.types.is_string(labels.type):
+            continue
+        quoted = labels.filter(pc.match_substring_regex(labels, IN_QUOTES))
+        if len(quoted):
+            counts["quoted"] = counts.get("quoted", 0) + len(quoted)
+            said.append(
+                f"{uri}: {_are(len(quoted), side)} in quotes, as {quoted[0].as_py()!a}; they are part of"
+                f" {'it' if len(quoted) == 1 else 'them'}: take them out if they should not be"
+            )
+        garbled = {} if _is_ascii(labels) else _garbled(labels, encoding)
+        if garbled:
+            counts["garbled"] = counts.get("garbled", 0) + len(garbled)
+            label, (meant, name) = next(iter(garbled.items()))
+            cure = "write it as UTF-8 where it was made" if encoding is None else f"read it with encoding = {name!r}"
+            said.append(f"{uri}: {_are(len(garbled), side)} garbled, as {label!a} for {meant!a}; {cure}")
+    return counts, tuple(said)
+
+
+def _are(n: int, side: str) -> str:
+    return f"{n:,} label{'' if n == 1 else 's'} of the {side} side {'is' if n == 1 else 'are'}"
+
+
+def _garbled(labels: pa.Array, encoding: str | None) -> dict[str, tuple[str, str]]:
+    """Labels that were read in another encoding than they are in: what is meant, and that one."""
+    odd = labels.filter(pc.match_substring_regex(labels, r"[^\x00-\x7f]"))
+    if encoding is None:  # one of two, whose bytes of UTF-8 show
+        odd = odd.filter(pc.match_substring_regex(odd, BYTES_OF_UTF8))
+    tried = [(name, "utf-8") for name in ((encoding,) if encoding else ("cp1252", "latin-1"))]
+    found = {}
+    for label in odd.to_pylist():
+        for given, true in (*tried, ("latin-1", "cp1252")):
+            if true == "cp1252" and not re.search("[\x80-\x9f]", label):
+                continue
+            try:
+                meant = label.encode(given).decode(true)
+            except UnicodeError:
+                continue
+            if meant != label:
+                found[label] = meant, true
+                break
+    return found if encoding is None or 2 * len(found) > len(odd) or "cp1252" in dict(found.values()).values() else {}
 
 
 def told_names(uri: str, names: Mapping[str, str], sides: Mapping[str, pa.Array]) -> tuple[str, ...]:

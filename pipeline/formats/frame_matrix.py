@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from bicliq.pipeline.columns import words_column
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.cells import cell
+from bicliq.pipeline.formats.cells import are_sums, cell, told_sums
 from bicliq.pipeline.formats.labels import plain_numbers
 from bicliq.pipeline.formats.matrix import assumed_of_names, label_columns, no_cell, place_of_names, refuse_two_sets
 from bicliq.pipeline.formats.problems import DROP_NULLS
@@ -25,8 +25,10 @@ def matrix_table(
     first_rows: Sequence[Sequence[str]],
     index: pa.Array | None,
     settings: IngestSettings,
-) -> tuple[pa.Table, int, tuple[str, ...]]:
+) -> tuple[pa.Table, int, bool, tuple[str, ...]]:
     """Cells that are not 0 as columns left, right and weight, how many rows, and what was assumed.
+
+    And, before that, whether the last row holds the sums of those above it.
 
     Parameters
     ----------
@@ -74,7 +76,12 @@ def matrix_table(
         }
     )
     said = () if index is not None and at is None else assumed_of_names(name, None, False, at, columns)
-    return table, n, (*said, *remarks)
+    cells = [np.nan_to_num(some.to_numpy(zero_copy_only=False)) for some in values.values()]
+    if cells and are_sums(cells[:-1], cells[-1]):
+        said = (*said, told_sums(name, list(labels.values())[-1]))
+    above = [some[:-1].sum() for some in cells]
+    sums = n > 2 and are_sums([above, [0.0] * len(above)], [some[-1] for some in cells])
+    return table, n, sums, (*said, *remarks)
 
 
 def as_compared(names: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

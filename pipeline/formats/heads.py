@@ -134,6 +134,7 @@ def mtx_layout(source: str, head: str, settings: IngestSettings) -> Layout:
             f"{source}, line 1: {shown(lines[0])} heads no coordinate matrix; it must be"
             " '%%MatrixMarket matrix coordinate …'"
         )
+    refuse_complex(source, words)
     if words[4] != "general":
         raise InputError(
             f"{source}, line 1: a {words[4][:20]} matrix ties one set of vertices to itself and is no bipartite graph;"
@@ -167,6 +168,15 @@ def mtx_layout(source: str, head: str, settings: IngestSettings) -> Layout:
         rows=rows,
         value=value,
     )
+
+
+def refuse_complex(source: str, words: Sequence[str]) -> None:
+    """Raise an `InputError` where the head of a MatrixMarket file, in words, says complex."""
+    if "complex" in map(str.lower, words):
+        raise InputError(
+            f"{source}, line 1: a matrix of complex numbers says not which of them are edges; write their amounts as real"
+            " numbers, or pattern alone"
+        )
 
 
 def _fixed_names(columns: int, *names: str) -> tuple[str, ...]:

@@ -64,7 +64,7 @@ def _batches(source: EdgeSource, numbered: TextLines) -> Iterator[pa.RecordBatch
                 )
         batch = with_keys(pa.record_batch(columns), source.layout)
         yield batch
-    if numbered.comments:  # below the last full batch
+    if numbered.noted:  # below the last full batch
         yield batch.slice(0, 0)
 
 

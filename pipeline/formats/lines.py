@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -59,8 +60,8 @@ class TextLines:
     ----------
     uri, settings
         The file, and which lines of it are left out.
-    comments
-        Comments that were left out and not told yet.
+    noted
+        Counts of what was found and not told yet: comments, which were left out.
 
     Raises
     ------
@@ -70,7 +71,7 @@ class TextLines:
 
     uri: str
     settings: IngestSettings
-    comments: int = 0
+    noted: Counter[str] = field(default_factory=Counter)
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         """Yield number and text of each."""
@@ -81,7 +82,7 @@ class TextLines:
                 if number <= self.settings.skip:
                     continue
                 if mark is not None and line.startswith(mark):
-                    self.comments += 1
+                    self.noted["comments"] += 1
                     continue
                 try:
                     text = line.decode()
@@ -93,9 +94,9 @@ class TextLines:
                 yield number, text.rstrip("\r\n")
 
     def told(self, batch: EdgeBatch) -> EdgeBatch:
-        """Note in a batch how many comments were left out since the last one."""
-        comments, self.comments = self.comments, 0
-        return replace(batch, noted={**batch.noted, "comments": comments}) if comments else batch
+        """Note in a batch what was found since the last one."""
+        noted, self.noted = self.noted, Counter()
+        return replace(batch, noted={**batch.noted, **noted})
 
 
 @dataclass

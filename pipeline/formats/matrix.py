@@ -9,9 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.baskets import record_of, told_delimiter
-from bicliq.pipeline.formats.cells import GLUED, REMARKS, cell, is_binary
+from bicliq.pipeline.formats.cells import GLUED, REMARKS, SUMS, are_sums, cell, is_binary, told_sums
 from bicliq.pipeline.formats.columns import wants_time
 from bicliq.pipeline.formats.csv_heads import taken_for_comments, without_declaration
 from bicliq.pipeline.formats.files import bare_name
@@ -90,7 +92,10 @@ def matrix_head(uri: str, settings: IngestSettings) -> Head:
     )
     written = dict(cut)[named[0]].labels(frozenset(settings.null_values)) if named else ()
     columns, remarks = label_columns(uri, [""] * shorter + [name or "" for name in written], width, at, settings)
-    return Head(head_line, delimiter, width, at, columns, (*assumed, *remarks))
+    *_, last = columns
+    cells = [[cell(row[place]) or 0.0 for row in rows if len(row) == width] for place in columns]
+    sums = (told_sums(uri, columns[last]),) if are_sums(cells[:-1], cells[-1]) else ()
+    return Head(head_line, delimiter, width, at, columns, (*assumed, *remarks, *sums))
 
 
 def _names(fields: Sequence[str], settings: IngestSettings) -> list[str]:
@@ -238,6 +243,7 @@ def _rows(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
     uri, settings = source.uri, source.settings
     head, missing = matrix_head(uri, settings), frozenset(settings.null_values)
     seen: dict[Label | None, int] = {}
+    above, row = np.zeros(len(head.columns)), np.zeros(len(head.columns))
     for number, line in lines:
         if number <= head.skip or not line.strip():
             continue
@@ -261,8 +267,11 @@ def _rows(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
             place: _value(uri, number, fields[place], label, head.names is not None, settings)
             for place, label in head.columns.items()
         }
+        above, row = above + row, np.array(list(values.values()))
         tied = {place: value for place, value in values.items() if value != 0}
         yield Neighbours(number, called, [head.columns[place] for place in tied], list(tied.values()))
+    if len(seen) > 2 and are_sums([above, np.zeros(len(row))], row):
+        lines.noted[SUMS] += 1
 
 
 def no_cell(text: str, named: bool) -> str:

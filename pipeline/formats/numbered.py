@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.files import open_bytes
+from bicliq.pipeline.formats.heads import refuse_complex
 from bicliq.pipeline.formats.problems import DROP_NULLS, int64_of, is_number
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import shown
@@ -82,6 +83,7 @@ def read_matrix_market(source: str, settings: IngestSettings) -> NumberedEdges:
     number, words = next(lines, (1, []))
     if [word.lower() for word in words[:3]] != ["%%matrixmarket", "matrix", "coordinate"]:
         raise InputError(f"{source}, line {number}: must begin with '%%MatrixMarket matrix coordinate …'")
+    refuse_complex(source, words)
     size: tuple[int, int] | None = None
     edges: list[tuple[int, int]] = []
     entries, dropped = 0, Counter[str]()

@@ -38,7 +38,7 @@ def find_problem(source: EdgeSource, block: Block) -> str | None:
     for record in records_of(source, block):
         problem = _problem(record, source)
         if problem is not None:
-            return f"{source.uri}, line {record.line}, {problem}"
+            return f"{source.uri}, line {record.line}{':' if problem.startswith('holds') else ','} {problem}"
     return None
 
 
@@ -145,6 +145,8 @@ def _quote_problem(record: Record, settings: IngestSettings) -> str:
 def _ragged(record: Record, source: EdgeSource) -> str:
     layout = source.layout
     assert layout is not None
+    if len(record.fields) < 2 and not record.fields[0].strip():
+        return f"holds blanks alone; take it out, {DROP_RAGGED}"
     begins = shown((layout.delimiter or " ").join(record.fields))
     names = " (and header = true if line 1 is names)" if layout.header and source.settings.header is None else ""
     return (

@@ -122,10 +122,12 @@ def _open_file(source: str, settings: IngestSettings) -> EdgeSource:
     if kind in WITHOUT_ROWS:
         if kind not in VALUED or wants_time(settings):
             refuse_columns(source, settings, WITHOUT_ROWS[kind])
-        refuse_choice(source, settings, WITHOUT_ROWS[kind], numbered=kind in NUMBERED)
+        named = kind == "baskets" and settings.left == "0"
+        chosen = settings.model_copy(update={"left": None}) if named else settings
+        refuse_choice(source, chosen, WITHOUT_ROWS[kind], numbered=kind in NUMBERED)
         if kind in TWO_SIDED:
             refuse_one_set(source, settings, WITHOUT_ROWS[kind])
-        said = top_of(source, settings).assumed if kind in WITH_TOPS else ()
+        said = top_of(source, kind, settings).assumed if kind in WITH_TOPS else ()
         return EdgeSource(source, kind, size, settings, None, assumed=said)
     layout = LAYOUTS[kind](source, head, _implied(settings, kind))
     text = frozenset(("left", "right") if settings.ids == "text" else ())
@@ -179,8 +181,11 @@ def _with_header_of(first: EdgeSource, part: EdgeSource) -> EdgeSource:
 def _refuse_numbered_alike(parts: list[EdgeSource]) -> None:
     """Raise an `InputError` where lines of several files are numbered alike, and would be one."""
     for part in parts:
-        if part.format == "baskets":
-            what, cure = "baskets", "join the files into one, as cat does"
+        if part.format == "baskets" and part.settings.left is None:
+            what, cure = (
+                "baskets",
+                "join the files into one, as cat does, or say left = '0' if each begins with its name",
+            )
         elif part.format == "matrix" and numbers_its_rows(part):
             what, cure = "rows without names", "name the rows in each file"
         else:

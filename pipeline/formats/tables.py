@@ -21,6 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.baskets import begin_with_names
+from bicliq.pipeline.formats.cells import SUMS
 from bicliq.pipeline.formats.columns import SAMPLE, wants_weight
 from bicliq.pipeline.formats.files import Files
 from bicliq.pipeline.formats.frame_matrix import as_compared, matrix_table
@@ -46,6 +48,9 @@ KINDS = (
     " matrix, a networkx graph, a list of baskets, or a dict of them"
 )
 """What may be given, in words."""
+
+NAMED = 100
+"""Baskets by which names before them are told."""
 
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"
 
@@ -204,10 +209,10 @@ def open_table(source: Any, settings: IngestSettings) -> EdgeSource:
 
 def matrix_frame(frame: Frame, settings: IngestSettings) -> Frame:
     """The cells of a frame that is a matrix, as an edge table."""
-    table, n_rows, assumed = matrix_table(
+    table, n_rows, sums, assumed = matrix_table(
         frame.name, frame.columns, lambda at: frame.read([at])[0], frame.first_rows(), frame.index, settings
     )
-    said, noted = (*frame.assumed, *assumed), _empty_rows(n_rows, table["left"])
+    said, noted = (*frame.assumed, *assumed), _empty_rows(n_rows, table["left"]) | ({SUMS: 1} if sums else {})
     return Frame(frame.name, tuple(table.column_names), _each(table.column), has_values=True, assumed=said, noted=noted)
 
 
@@ -370,7 +375,8 @@ def _frame_of(source: Any, settings: IngestSettings) -> Frame:
     if isinstance(source, Mapping) or (
         isinstance(source, Sequence) and not isinstance(source, str | bytes | bytearray)
     ):
-        return _python_frame(name, *basket_columns(name, source, settings))
+        named = () if isinstance(source, Mapping) else _told_names(name, [*map(list, source[:NAMED])])
+        return replace(_python_frame(name, *basket_columns(name, source, settings)), assumed=named)
     raise InputError(f"edges: {_hint(source)}; give {KINDS}")
 
 
@@ -381,7 +387,18 @@ def _series_frame(name: str, series: Any, settings: IngestSettings) -> Frame:
         return _python_frame(name, *basket_columns(name, series, settings))
     if not is_list(values.type):
         raise InputError(f"{name}: is one column of type {values.type}; an edge table has two, and baskets are lists")
-    return arrow_frame(name, pa.table({"left": pa.array(np.arange(len(values))), "right": values}))
+    frame = arrow_frame(name, pa.table({"left": pa.array(np.arange(len(values))), "right": values}))
+    return replace(frame, assumed=_told_names(name, [items or [] for items in values[:NAMED].to_pylist()]))
+
+
+def _told_names(name: str, baskets: Sequence[Sequence[Any]]) -> tuple[str, ...]:
+    """Say that the first items of numbered baskets may be their names."""
+    if not begin_with_names(baskets):
+        return ()
+    return (
+        f"{name}: {shown(baskets[0][0])} and the first items of the others may be names of the baskets; if they are, give a"
+        " dict of baskets, as {items[0]: items[1:] for items in baskets}",
+    )
 
 
 def _hint(source: Any) -> str:
@@ -461,10 +478,10 @@ def _matrix_frame(name: str, matrix: Any) -> Frame:
     if np.ma.is_masked(matrix):
         raise InputError(f"{name}: some of its cells are masked; say what they are, as in matrix.filled(0) for no edge")
     if hasattr(matrix, "tocoo"):
-        entries = matrix.tocoo()
+        entries, summed = _summed(matrix)
         shape, columns = matrix.shape, {"left": entries.row, "right": entries.col, "weight": entries.data}
     else:
-        dense = np.asarray(matrix)
+        dense, summed = np.asarray(matrix), {}
         shape = dense.shape
         if dense.dtype.kind not in "biuf":
             raise InputError(f"{name}: holds values of type {dense.dtype}; a matrix has numbers")
@@ -473,7 +490,17 @@ def _matrix_frame(name: str, matrix: Any) -> Frame:
     if len(shape) != 2:
         raise InputError(f"{name}: has the shape {shape}; an edge table is a matrix of two dimensions")
     tied = columns["left"][np.asarray(columns["weight"]) != 0]
-    return _python_frame(name, columns, _empty_rows(shape[0], pa.array(tied)))
+    return _python_frame(name, columns, _empty_rows(shape[0], pa.array(tied)) | summed)
+
+
+def _summed(matrix: Any) -> tuple[Any, dict[str, int]]:
+    """Entries of a sparse matrix, those that are there twice summed, and how many were."""
+    if len(matrix.shape) != 2 or getattr(matrix, "has_canonical_format", False):
+        return matrix.tocoo(), {}
+    rows = matrix.tocsr(copy=True)
+    rows.sum_duplicates()
+    summed = matrix.tocoo().nnz - rows.nnz
+    return rows.tocoo(), {"summed_entries": summed} if summed else {}
 
 
 def _network_frame(name: str, network: Any, settings: IngestSettings) -> Frame:

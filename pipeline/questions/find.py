@@ -30,7 +30,7 @@ from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import read_edge_table
 from bicliq.pipeline.store.account import account
-from bicliq.pipeline.store.labels import read_labels
+from bicliq.pipeline.store.labels import fold_of, read_labels
 from bicliq.pipeline.store.results import Run, open_run
 
 
@@ -247,7 +247,7 @@ def find_in_table(
     place = asked.place(settings.search)
     started = time.perf_counter()
     table = read_edge_table(source, settings.ingest, backend=settings.data_backend)
-    part = Part(bipartite_of(table), table.left_ids, table.right_ids, table.weight)
+    part = Part(bipartite_of(table), table.left_ids, table.right_ids, table.weight, fold=settings.ingest.fold)
     found = _find(part, asked, settings.search, place, started, table.summary, report, tell)
     return {**found, **account(table.summary)}
 
@@ -294,7 +294,7 @@ def find_in_run(
         "run": opened.run,
         **opened.state.record(),
         **_find(
-            Part(read_graph(folder), left_ids, right_ids),
+            Part(read_graph(folder), left_ids, right_ids, fold=fold_of(folder.record())),
             asked,
             search,
             place,

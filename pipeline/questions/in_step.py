@@ -44,7 +44,7 @@ def find_in_step(
     _refuse_other_questions(asked, settings.ingest.in_step)
     started = time.perf_counter()
     table = read_timed(source, settings)
-    part = Part(bipartite_of(table), table.left_ids, table.right_ids)
+    part = Part(bipartite_of(table), table.left_ids, table.right_ids, fold=settings.ingest.fold)
     part.limit_degree("left", asked.max_left_degree)
     part.limit_degree("right", asked.max_right_degree)
     part.stay_within(asked.within)

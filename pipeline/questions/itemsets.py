@@ -85,7 +85,7 @@ def find_frequent(source: Edges, min_support: float, settings: Settings) -> Freq
         **said,
     }
     labels = table.right_ids.take(pa.array(core.right_kept))
-    return Frequent(closed, labels, table.right_ids, n_baskets, min_count, graph, table.left_ids, record)
+    return Frequent(closed, labels, table.right_ids, n_baskets, min_count, graph, table.left_ids, record, ingest.fold)
 
 
 def least_count(min_support: Any, n_baskets: int | None) -> int:

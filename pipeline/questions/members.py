@@ -37,6 +37,8 @@ class Part:
         Vertices that each restriction left out.
     why_none
         Why no group can be an answer; None: some may be.
+    fold
+        Forms in which labels were united.
     """
 
     graph: BipartiteGraph
@@ -45,6 +47,7 @@ class Part:
     weight: npt.NDArray[np.float64] | None = None
     left_out: dict[str, int] = field(default_factory=dict)
     why_none: str | None = None
+    fold: str | None = None
 
     def __post_init__(self) -> None:
         self.kept = {"left": np.ones(self.graph.n_left, np.bool_), "right": np.ones(self.graph.n_right, np.bool_)}
@@ -105,6 +108,8 @@ class Part:
             if place is None:
                 near = self._nearest(label, side)
                 raise InputError(f"{side}_weights: {label!r} is no {side} label of this table{near}")
+            if listed[place]:
+                raise InputError(f"{side}_weights: {label!r} is the label of one that has a weight; give each one")
             if not np.isfinite(weight):
                 raise InputError(f"{side}_weights: {label!r} weighs {weight}; give it a number")
             weights[place], listed[place] = weight, True
@@ -178,7 +183,7 @@ class Part:
         raise InputError(f"containing = {label!r} is no label of either side of this table{near}")
 
     def _place(self, side: str, label: object) -> int | None:
-        return place_of(label, self._ids[side])
+        return place_of(label, self._ids[side], self.fold)
 
     def _nearest(self, label: object, *sides: str) -> str:
         return nearest(label, *(self._ids[side] for side in sides))

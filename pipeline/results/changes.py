@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from bicliq.pipeline.columns import empty_table, values_of, words_column
+from bicliq.pipeline.columns import empty_table, folded, values_of, words_column
 from bicliq.pipeline.errors import InputError, StorageError
 from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.graphs.bipartite import Int32s
@@ -242,6 +242,7 @@ class Changes:
         if (by == "weight") != bool(weights):
             raise InputError(f"by {by!r}: weights are for by 'weight', and it needs some, of either side or both")
         if weights:
+            weights = {side: self._in_form(by_label) for side, by_label in weights.items()}
             self._refuse_unknown(weights)
             run = self._run(kind)
             labels = {side: getattr(run, f"{side}_ids") for side in weights}
@@ -254,6 +255,14 @@ class Changes:
             surprise = Surprise(self._run(kind).graph)
             return np.concatenate([np.zeros(0), *map(surprise.of, self._found[kind].tables())])
         return _values(self._found[kind], by)
+
+    def _in_form(self, by_label: Mapping[str, float]) -> dict[str, float]:
+        """Weights by labels as the runs have them."""
+        fold = self.after.fold
+        labels = list(by_label) if fold is None else folded(words_column(list(by_label)), fold).to_pylist()
+        if len({*labels}) < len(by_label):
+            raise InputError(f"weights: two labels are one (fold = {fold!r}); give it one weight")
+        return dict(zip(labels, by_label.values(), strict=True))
 
     def _refuse_unknown(self, weights: Weights) -> None:
         """Refuse weights of labels that neither run has."""

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bicliq import kernels
-from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.columns import column_of, folded, values_of, words_column
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import needs
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
@@ -64,6 +64,8 @@ class Frequent:
     record
         n_baskets, n_empty, n_items, min_support, min_count, threads, seconds, and the `account` of
         the table.
+    fold
+        Forms in which labels were united.
     """
 
     closed: kernels.ClosedSets
@@ -74,6 +76,7 @@ class Frequent:
     graph: BipartiteGraph
     basket_ids: pa.Array
     record: dict[str, Any]
+    fold: str | None = None
 
     def numbers(self, side: str, labels: Iterable[Any]) -> list[int] | None:
         """Numbers of items; None where one is in too few baskets to be frequent.
@@ -83,16 +86,20 @@ class Frequent:
         InputError
             Where no basket has one.
         """
-        wanted = pa.array([str(label) for label in labels], pa.string())
+        wanted = self._named(labels)
         for label, known in zip(wanted, pc.is_in(wanted, self.all_items.cast(pa.string())), strict=True):
             if not known.as_py():
                 raise InputError(f"{side}: no basket has the item {shown(label.as_py())}; name one as the table has it")
         found = pc.index_in(wanted, self.items.cast(pa.string()))
         return None if found.null_count else [int(number) for number in found.to_pylist()]
 
+    def _named(self, items: Iterable[Any]) -> pa.Array:
+        wanted = words_column([str(item) for item in items])
+        return wanted if self.fold is None else folded(wanted, self.fold)
+
     def baskets_with(self, items: Iterable[Any]) -> pa.Array:
         """Labels of the baskets that have all of some items."""
-        wanted = pc.unique(pa.array([str(item) for item in items], pa.string()))
+        wanted = pc.unique(self._named(items))
         numbers = pc.index_in(wanted, self.all_items.cast(pa.string()))
         if numbers.null_count:
             return self.basket_ids[:0]

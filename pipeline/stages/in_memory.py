@@ -80,7 +80,7 @@ def read_undirected(source: Edges, settings: IngestSettings | None = None, backe
 def _one_set(opened: EdgeSource) -> bool:
     """Whether a table says itself that it is a graph of one set of vertices."""
     return (
-        opened.format == "adjacency"
+        opened.format in ("adjacency", "pajek", "dl")
         or opened.uri.startswith("networkx ")
         or bool(opened.layout and opened.layout.one_set)
     )

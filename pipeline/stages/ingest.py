@@ -26,7 +26,8 @@ from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import CapacityError, InputError
 from bicliq.pipeline.events import say, tell, warn
 from bicliq.pipeline.formats import EdgeBatch, Edges, EdgeSource, open_edges, read_batches
-from bicliq.pipeline.formats.forms import told_forms, told_names
+from bicliq.pipeline.formats.cells import SUMS, TOLD_SUMS
+from bicliq.pipeline.formats.forms import told_forms, told_names, told_odd
 from bicliq.pipeline.graphs.bipartite import ROW_GROUP
 from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, place_data
 from bicliq.pipeline.redact import without_secrets
@@ -295,10 +296,15 @@ def _read_table(
             f"{opened.uri}: no edge is left: {_dropped(table.summary)}; check the filters and the columns{taken}"
         )
     refuse_mixed(opened, (table.left_ids, table.right_ids))
-    alike, said = told_forms(opened.uri, {"left": table.left_ids, "right": table.right_ids})
+    sides = {"left": table.left_ids, "right": table.right_ids}
+    alike, said = told_forms(opened.uri, sides)
+    odd, told = told_odd(opened.uri, sides, settings.encoding)
+    said += told
     if opened.layout is not None and opened.layout.header:
-        said += told_names(opened.uri, opened.columns, {"left": table.left_ids, "right": table.right_ids})
-    table.summary["noted"] |= alike
+        said += told_names(opened.uri, opened.columns, sides)
+    if table.summary["noted"].get(SUMS):
+        said += (f"{opened.uri}: {TOLD_SUMS}",)
+    table.summary["noted"] |= alike | odd
     table.summary["assumed"] = list(map(without_secrets, (*opened.assumed, *said)))
     for sentence in table.summary["assumed"]:
         say("assumed", sentence)

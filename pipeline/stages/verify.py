@@ -28,7 +28,7 @@ from bicliq.pipeline.store.biclique_reader import LargerSides, open_bicliques
 from bicliq.pipeline.store.bicliques import MASK, schema_of
 from bicliq.pipeline.store.commits import partition_name
 from bicliq.pipeline.store.counts import COUNTS_FILE, sizes_of_key, sums_of
-from bicliq.pipeline.store.inventory import FOLDERS, Inventory, places_of, take_inventory
+from bicliq.pipeline.store.inventory import FOLDERS, Inventory, is_gone, places_of, take_inventory
 from bicliq.pipeline.store.labels import read_hashes
 from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.log import unnumbered
@@ -192,6 +192,8 @@ def verify_store(
         problems += unnumbered(found.records, found.problems)
     for place in found.places:
         problems += _clique_problems(store, place, found) if place.startswith("cliques/") else []
+    if problems and any(is_gone(store, place, found) for place in found.places):
+        return verify_store(store, run, sample, seed, roots)  # what a prune took away meanwhile is no damage
     many = {kind: sum(place.startswith(f"{kind}/") for place in found.places) for kind in FOLDERS}
     return StoreVerification(
         store.uri, many["graphs"], many["cliques"], runs, found.bytes, problems, sorted(found.leftovers)

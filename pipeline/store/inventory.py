@@ -228,6 +228,12 @@ def _classify(root: Folder, path: str, found: Inventory, needed: Mapping[str, st
         found.problems[path] = FOREIGN
 
 
+def is_gone(store: Store, place: str, found: Inventory) -> bool:
+    """Whether a run or a graph that was there was removed meanwhile."""
+    own = {f"{place}/{kind.at}" for kind in (RunRecord, StoredGraph)} & {*found.sizes}
+    return not all(store.root.has(path) for path in own)
+
+
 def places_of(store: Store, run: str) -> list[str]:
     """Return the folders of a run, of its graph, and of all that they stand on, as records tell."""
     places, paths = dict[str, None](), [f"runs/{run}/{RunRecord.at}"]

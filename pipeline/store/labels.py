@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.columns import column_of, folded, values_of
 from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.layout import GraphFolder
@@ -94,8 +94,10 @@ def read_hashes(folder: GraphFolder) -> tuple[Hashes, Hashes]:
     return left, right
 
 
-def place_of(label: object, labels: pa.Array) -> int | None:
+def place_of(label: object, labels: pa.Array, fold: str | None = None) -> int | None:
     """Find a vertex by its name: only what is written as its label names it.
+
+    Or what is united with it, where labels were folded.
 
     Parameters
     ----------
@@ -103,9 +105,13 @@ def place_of(label: object, labels: pa.Array) -> int | None:
         Text, or anything that is written as a label.
     labels
         int64 or string, by dense id.
+    fold
+        The forms that were united, as in `IngestSettings`.
 
     Examples
     --------
+    >>> place_of("ANN", pa.array(["ann", "bob"]), "case"), place_of("ANN", pa.array(["ann", "bob"]))
+    (0, None)
     >>> numbers = pa.array([5, 7])
     >>> [place_of(label, numbers) for label in (7, "7", "007", " 7", "+7", "7_0")]
     [1, 1, None, None, None, None]
@@ -115,8 +121,16 @@ def place_of(label: object, labels: pa.Array) -> int | None:
         if not WHOLE.fullmatch(text) or not -(2**63) <= int(text) < 2**63:
             return None
         text = int(text)
+    elif fold is not None:
+        text = folded(pa.array([text]), fold)[0].as_py()
     place = pc.index(labels, pa.scalar(text, labels.type)).as_py()
     return None if place < 0 else int(place)
+
+
+def fold_of(graph: StoredGraph) -> str | None:
+    """Forms in which the labels of a graph were united, by its record."""
+    fold: str | None = graph.summary.get("policies", {}).get("fold")
+    return fold
 
 
 def nearest(label: object, *sides: pa.Array) -> str:

@@ -210,9 +210,9 @@ def next_to_number(records: Mapping[str, Record]) -> tuple[int, Numbered] | None
 
     Notes
     -----
-    A run that was published later than the last numbered one was, and goes on from there, was to
-    be the latest: its process was killed, or its number is gone. One that goes on from another run
-    was overtaken.
+    A run that was published later than any numbered one was, or was gone back to, and goes on from
+    the last, was to be the latest: its process was killed, or its number is gone. One that goes on
+    from another run was overtaken.
     """
     asked = {record.run: record for record in records.values() if isinstance(record, RunRecord)}
     published = {run: created for created, run, asks in moments(records) if asks == "bicliques" and run in asked}
@@ -222,7 +222,8 @@ def next_to_number(records: Mapping[str, Record]) -> tuple[int, Numbered] | None
         return None
     last = max(published, key=lambda run: (published[run], asked[run].created))
     latest = asked[str(numbered[-1].run)] if numbered else None
-    since = "" if latest is None else max(numbered[-1].created or "", published[latest.run])
+    told = [entry.created for entry in entries if entry.created and not entry.counted]
+    since = "" if latest is None else max([*told, published[latest.run]])
     if published[last] <= since or last in [entry.run for entry in numbered]:
         return None
     goes_on = {None} if latest is None else {None, latest.run, latest.compacts}

@@ -28,7 +28,7 @@ from bicliq.pipeline.extras import needs
 from bicliq.pipeline.store.biclique_reader import BicliqueReader, Int64s
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, schema_of, table_of_rows
 from bicliq.pipeline.store.choice import EVERYTHING, Choice, Int32s
-from bicliq.pipeline.store.labels import nearest, place_of, read_labels
+from bicliq.pipeline.store.labels import fold_of, nearest, place_of, read_labels
 from bicliq.pipeline.store.layout import GraphFolder, RunFolder, Store
 from bicliq.pipeline.store.records import Commit, Manifest
 from bicliq.pipeline.store.states import OpenedRun, RunState, latest_run, read_run
@@ -68,6 +68,11 @@ class Run:
     def graph(self) -> GraphFolder:
         """Folder of its graph."""
         return self.store.graph(self._graph_and_side[0])
+
+    @cached_property
+    def fold(self) -> str | None:
+        """Forms in which its labels were united (`IngestSettings.fold`)."""
+        return fold_of(self.graph.record())
 
     @property
     def state(self) -> RunState:
@@ -211,7 +216,7 @@ class Run:
             Where the side has no such vertex.
         """
         labels = self.left_ids if side == "left" else self.right_ids
-        found = place_of(label, labels)
+        found = place_of(label, labels, self.fold)
         if found is None:
             kind = "numbers" if pa.types.is_integer(labels.type) else "text"
             near = nearest(label, labels)

@@ -13,6 +13,7 @@ import pytest
 
 from bicliq.flows.cli.app import invoke
 from bicliq.pipeline.stages import forecast
+from tests.nightly import part_of
 
 
 def bicliq(*arguments):
@@ -20,7 +21,7 @@ def bicliq(*arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=500)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", part_of(range(2), 2))
 @pytest.mark.parametrize("command", ["window", "update", "run", "count"])
 def test_advice_that_is_followed_once_is_enough(tmp_path, command, seed):
     chance = np.random.default_rng(seed)

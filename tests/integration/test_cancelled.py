@@ -15,10 +15,9 @@ import pytest
 
 from bicliq import kernels
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.placement.cluster import open_cluster
 from bicliq.pipeline.placement.tasks import hand_out
 from bicliq.pipeline.run import run
-from bicliq.pipeline.settings import ClusterSettings, load_settings
+from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.store.layout import Store
 from tests.integration.server import ask, deployed, runs_of, wait_for
 from tests.integration.stored_graphs import random_graph
@@ -55,12 +54,6 @@ def known_tasks(client) -> int:
 
 def stop_at_once(message):
     raise KeyboardInterrupt
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with open_cluster(ClusterSettings(workers=2, dashboard=False)) as client:
-        yield client
 
 
 @pytest.mark.parametrize("task", [search_for_hours, stream_nothing_for_hours])

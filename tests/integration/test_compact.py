@@ -8,22 +8,26 @@ import os
 import signal
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+import bicliq.pipeline.repair as repair_module
+import bicliq.pipeline.stages.verify as verify_module
 import bicliq.pipeline.versions.prune as prune_module
 from bicliq.flows.cli.app import invoke
 from bicliq.pipeline.errors import DamageError, InputError
+from bicliq.pipeline.repair import repair
 from bicliq.pipeline.results.changes import changes_between
 from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.stages.extend import extended_plan
 from bicliq.pipeline.stages.plan import plan
 from bicliq.pipeline.stages.planned import Plan, read_plan
-from bicliq.pipeline.stages.verify import verify_store
-from bicliq.pipeline.store.inventory import forgotten
+from bicliq.pipeline.stages.verify import StoreVerification, verify_store
+from bicliq.pipeline.store.inventory import Inventory, forgotten, take_inventory
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import Pruned
 from bicliq.pipeline.store.results import open_run
@@ -32,6 +36,7 @@ from bicliq.pipeline.versions.compact import CompactRecord, compact, compact_id,
 from bicliq.pipeline.versions.prune import PruneRecord, Removed, parse_age, prune
 from bicliq.pipeline.versions.update import update
 from tests.integration.stored_graphs import put_graph, random_graph
+from tests.nightly import part_of
 from tests.real_graphs import DATA
 
 HERE = {"cluster": {"local": True}}
@@ -202,7 +207,7 @@ def killed(what, store, method, at):
     return done.returncode == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("at", [1, 2, 5, 7, 9])
+@pytest.mark.parametrize("at", part_of([1, 2, 5, 7, 9], 2))
 def test_a_compaction_that_is_killed_leaves_the_version_and_goes_on(forum, at):
     before = open_run(forum.store)
     assert killed("compact", forum.store, "sink", at)
@@ -318,7 +323,31 @@ def test_a_run_at_work_is_never_removed(history):
     assert at_work in store.runs()
 
 
-@pytest.mark.parametrize("at", [2, 3, 4, 5, 7])
+@pytest.mark.parametrize("asked", [verify_store, lambda store: repair(store, load_settings(store=store.uri))])
+def test_what_a_prune_removes_while_it_is_read_is_no_damage(history, monkeypatch, asked):
+    store = Store.open(history[0].store)
+    latest = compact(store).run
+
+    def taken(*args: Any, **options: Any) -> Inventory:
+        found = take_inventory(*args, **options)
+        prune(store, 1, remove=True)
+        return found
+
+    for module in (verify_module, repair_module):
+        monkeypatch.setattr(module, "take_inventory", taken)
+    found = asked(store)
+    if isinstance(found, StoreVerification):
+        assert (found.problems, found.leftovers) == ([], [])
+        assert [one.run for one in found.runs] == [latest]
+    else:
+        assert not any("cannot be mended" in said or "again" in said.split(";")[0] for said in found), found
+    monkeypatch.undo()
+    assert store.runs() == [latest]
+    checked = verify_store(store)
+    assert (checked.problems, checked.leftovers) == ([], [])
+
+
+@pytest.mark.parametrize("at", part_of([2, 3, 4, 5, 7], 2))
 def test_what_a_killed_prune_leaves_is_no_damage_and_goes_with_the_next(history, at):
     settings, _ = history
     store = Store.open(settings.store)

@@ -33,6 +33,7 @@ LONG = random_graph(160, 160, 0.4, seed=1)
 
 @pytest.fixture(scope="module")
 def cluster():
+    """One of its own, on which nothing was searched before."""
     with open_cluster(ClusterSettings(workers=2)) as client:
         yield client
 

@@ -4,6 +4,7 @@ error."""
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import os
 import shlex
@@ -18,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.nightly import drawn
+from tests.nightly import drawn, part_of
 
 ROOT = Path(__file__).parents[2]
 TIMES = int(os.environ.get("BICLIQ_TEST_TIMES", drawn(6)))
@@ -70,8 +71,7 @@ FEW_PIDS = ["setpriv", "--ruid=65534", "--bounding-set=-sys_resource,-sys_admin"
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not all(map(shutil.which, FEW_PIDS[::3])), reason="needs root and setpriv")
-@pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 8])
-@pytest.mark.parametrize("command", ["enumerate", "run"])
+@pytest.mark.parametrize(("command", "most"), part_of(itertools.product(("enumerate", "run"), (1, 2, 3, 4, 5, 8)), 2))
 def test_a_limit_of_threads_is_said_and_no_damage(tmp_path, command, most):
     (tmp_path / "t.csv").write_text("u,v\n" + "".join(f"{i},{i % 7}\n" for i in range(200_000)))
     line = [sys.executable, "-m", "bicliq.flows.cli", command, str(tmp_path / "t.csv"), "--threads", "16", "--json"]

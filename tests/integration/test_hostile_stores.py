@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -21,9 +22,11 @@ from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.compact import compact
 from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.update import update
+from tests.nightly import part_of
 from tests.sealed import reseal
 
 HALF_WRITTEN = "publications/.begun.json.50aaddef5b4c489a991434891813f3c2.tmp"
+WALKS = ["top --json", "verify", "verify --repair", "prune --keep-last 1 --yes", "runs"]
 PATIENCE = 60
 """Seconds within which a command that meets a file without an end must have ended."""
 
@@ -97,8 +100,7 @@ def test_a_prune_removes_nothing_behind_a_link(settings, tmp_path):
 # ---- files that never end ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["fifo", "endless", "huge"])
-@pytest.mark.parametrize("words", ["top --json", "verify", "verify --repair", "prune --keep-last 1 --yes", "runs"])
+@pytest.mark.parametrize(("words", "kind"), part_of(itertools.product(WALKS, ("fifo", "endless", "huge")), 2))
 def test_a_file_without_an_end_is_told_at_once(settings, kind, words):
     manifest = next(Path(settings.store).glob("runs/*/manifest.json"))
     manifest.unlink()

@@ -16,6 +16,7 @@ import pytest
 
 from bicliq.kernels.machine import most_threads
 from tests.integration.kernel_calls import KERNELS
+from tests.nightly import part_of
 
 ROOT = Path(__file__).parents[2]
 ONE_THREADED = ("groups",)
@@ -60,7 +61,7 @@ def run(script: str, **options: object) -> str:
     return str(done.stdout)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", part_of(KERNELS, 3))
 def test_threads_that_do_not_start_are_an_error_that_says_how_many(kernel: str) -> None:
     threads = 1 if kernel in ONE_THREADED else most_threads()
     output = run(f"""
@@ -81,7 +82,7 @@ assert threads_now(before) == before
         assert f"of {threads} threads could not be started (" in output
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", part_of(KERNELS, 3))
 def test_no_thread_at_all_is_the_same_error(kernel: str) -> None:
     """As a user who may start no process any more."""
     output = run(f"""

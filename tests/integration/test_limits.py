@@ -11,9 +11,8 @@ import pyarrow as pa
 import pytest
 
 from bicliq.flows.cli import invoke
-from bicliq.pipeline.placement.cluster import open_cluster
 from bicliq.pipeline.run import run
-from bicliq.pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
+from bicliq.pipeline.settings import PlanSettings, SearchSettings, load_settings
 from bicliq.pipeline.stages.limits import Cut, Limits
 from bicliq.pipeline.stages.plan import plan, plan_partitions
 from bicliq.pipeline.stages.publish import publish
@@ -69,9 +68,9 @@ def test_a_limit_ends_a_search_that_has_no_end(tmp_path, capsys, limit, value):
 
 @pytest.mark.parametrize("limits", [{"time_limit": 1e-3}, {"max_bytes": 1}, {"memory_limit": 1}])
 @pytest.mark.parametrize("on_cluster", [False, True])
-def test_a_run_that_a_limit_ended_goes_on_without_it(planned, limits, on_cluster, request):
+def test_a_run_that_a_limit_ended_goes_on_without_it(planned, limits, on_cluster, cluster):
     store, run_ = planned
-    client = request.getfixturevalue("cluster") if on_cluster else None
+    client = cluster if on_cluster else None
     cut = search_run(store, run_, client, **limits)
     assert not cut.complete
     assert cut.limited_by == next(iter(limits))
@@ -86,12 +85,6 @@ def test_a_run_that_a_limit_ended_goes_on_without_it(planned, limits, on_cluster
     found = verify(store, run_)
     assert (found.problems, found.leftovers) == ([], [])
     assert bicliques_of(open_run(store).table(ids=False)) == ANSWER
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with open_cluster(ClusterSettings(workers=1, dashboard=False)) as client:
-        yield client
 
 
 def test_a_limit_that_is_an_error_ends_with_its_exit_code(tmp_path, capsys):

@@ -52,10 +52,9 @@ def store(tmp_path):
     return Store.open(str(tmp_path / "store"))
 
 
-@pytest.fixture(scope="module")
-def client():
-    with open_cluster(ClusterSettings(workers=2, dashboard=False)) as client:
-        yield client
+@pytest.fixture
+def client(cluster):
+    return cluster
 
 
 def planned(store, graph=GRAPH, partitions=None, **search):

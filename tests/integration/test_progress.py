@@ -8,8 +8,7 @@ import threading
 
 import pytest
 
-from bicliq.pipeline.placement.cluster import open_cluster
-from bicliq.pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
+from bicliq.pipeline.settings import PlanSettings, SearchSettings
 from bicliq.pipeline.stages import search_run as searching
 from bicliq.pipeline.stages.plan import plan
 from bicliq.pipeline.stages.search_run import search_run
@@ -17,12 +16,6 @@ from bicliq.pipeline.store.layout import Store
 from tests.integration.stored_graphs import put_graph, random_graph
 
 GRAPH = random_graph(120, 100, 0.08, seed=4)
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with open_cluster(ClusterSettings(workers=2, dashboard=False)) as client:
-        yield client
 
 
 @pytest.fixture(params=["here", "on a cluster"])

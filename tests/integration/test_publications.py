@@ -25,6 +25,7 @@ from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.log import PLACE, last_number, latest_published, make_next, number_counts
 from bicliq.pipeline.store.records import Checks, Manifest, RunRecord
 from bicliq.pipeline.store.states import latest_run
+from bicliq.pipeline.versions.compact import compact
 from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.rollback import make_latest
 from bicliq.pipeline.versions.update import update
@@ -164,6 +165,20 @@ def test_versions_rollback_and_prune_keep_the_order(tmp_path):
     prune(store, keep_last=1, remove=True)
     assert latest_run(store) == other
     assert verify_store(store).problems == []
+
+
+def test_a_compaction_that_was_overtaken_is_not_missed_in_the_log(tmp_path):
+    base, asked = published(tmp_path, 0), settings_of(tmp_path)
+    store, versions = Store.open(asked.store), []
+    for vertex in ("v8", "v9"):
+        (tmp_path / f"{vertex}.csv").write_text(f"l,r\nu0,{vertex}\nu1,{vertex}\n")
+        versions.append(update(str(tmp_path / f"{vertex}.csv"), asked).version)
+    make_latest(store, versions[0])
+    assert compact(store, versions[1]).how == "merged", "it holds what is no longer the latest"
+    whole = compact(store, versions[0]).run
+    assert latest_run(store) == whole
+    assert verify_store(store).problems == []
+    assert base in store.runs()
 
 
 def test_counts_leave_the_latest_run_what_it_is(tmp_path):

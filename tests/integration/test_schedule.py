@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import cloudpickle
+import httpx
 import pytest
 import yaml
 
@@ -222,8 +223,7 @@ def test_prefect_yaml_declares_a_deployment_a_flow_with_parameters_that_it_takes
 def test_a_worker_of_a_pool_does_what_prefect_yaml_schedules(tmp_path, prefect_server):
     declared = yaml.safe_load((ROOT / "prefect.yaml").read_text())
     deployment, *others = declared["deployments"]
-    deployment["schedules"] = [{"interval": 60}]  # not every night, as it stands, and not two runs at once:
-    # SQLite lets their proposals wait for each other until its timeout of a minute
+    deployment["schedules"] = [{"interval": 10}]  # not every night, as it stands
     deployment["parameters"]["settings"] = {"store": str(tmp_path / "store"), "cluster": {"local": True}}
     deployment["parameters"]["source"] = EDGES
     (tmp_path / "prefect.yaml").write_text(yaml.safe_dump(declared))
@@ -248,6 +248,8 @@ def test_a_worker_of_a_pool_does_what_prefect_yaml_schedules(tmp_path, prefect_s
     asked = {"parameters": {**registered["parameters"], **given}}
     with running(tmp_path / "worker.log", "prefect", "worker", "start", "--pool", pool):
         run = first_run(prefect_server, deployment["name"])
+        # Not two runs at once: SQLite lets proposals wait for each other, for a minute.
+        httpx.delete(f"{prefect_server}/deployments/{run['deployment_id']}", timeout=60).raise_for_status()
         ask(f"{prefect_server}/deployments/{registered['id']}/create_flow_run", asked)
         counted = first_run(prefect_server, count["name"])
     assert counted["state"]["message"].startswith("39,733 complete 3 × 3 subgraphs")

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.nightly import NIGHTLY
@@ -48,6 +49,14 @@ def ended(process: subprocess.Popen[str], number: int) -> tuple[int, str, str]:
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
     return process.returncode, out, err
+
+
+def at_work(process: subprocess.Popen[str]) -> None:
+    """Wait until it has computed for longer than its start takes."""
+    times = psutil.Process(process.pid).cpu_times
+    while process.poll() is None and times().user < 1.5:
+        time.sleep(0.1)
+    assert process.poll() is None
 
 
 def begun(process: subprocess.Popen[str], event: str) -> None:
@@ -113,8 +122,7 @@ def test_answers_that_are_not_stored(tmp_path, many, name, number):
         "enumerate": ("enumerate", many),
     }[name]
     with command(tmp_path, *asked, "--json") as process:
-        time.sleep(3)
-        assert process.poll() is None
+        at_work(process)
         code, out, err = ended(process, number)
     assert (code, err.endswith(SENTENCE)) == (CODES[number], True)
     found = json.loads(out)
@@ -146,7 +154,7 @@ def test_who_waits_for_workers_is_told_so_and_can_be_ended(tmp_path, many, numbe
 def test_workers_of_ones_own_end_with_the_command(tmp_path, many, number):
     with command(tmp_path, "run", many, "--store", "s", "--workers", "2", "--partitions", "8", "-v") as process:
         begun(process, "search begun")
-        time.sleep(4)
+        time.sleep(1)  # within the search of its workers
         code, _, err = ended(process, number)
     assert (code, "Traceback" in err) == (CODES[number], False)
     assert err.endswith(SENTENCE)
@@ -166,7 +174,7 @@ def test_hang_ups_that_are_ignored_stay_ignored(tmp_path, many):
     arguments = [sys.executable, "-m", "bicliq.flows.cli", "enumerate", str(tmp_path / many)]
     ignored = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True,
                                preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))  # fmt: skip
-    time.sleep(3)
+    at_work(ignored)
     ignored.send_signal(signal.SIGHUP)
     time.sleep(1)
     assert ignored.poll() is None

@@ -89,9 +89,11 @@ def test_it_is_told_once_until_a_version_comes(tmp_path, webhook: Webhook, monke
 def test_watch_tells_of_it_while_no_file_comes(tmp_path, webhook: Webhook):  # noqa: F811
     (tmp_path / "orders").mkdir()
     variables = {**os.environ, "BICLIQ__NOTIFY__WEBHOOK": webhook.url}
-    command = ["watch", str(tmp_path / "orders"), "--store", str(tmp_path / "store"), "--every", "1s"]
+    words = ["watch", str(tmp_path / "orders"), "--store", str(tmp_path / "store"), "--every", "1s"]
+    words += ["--stale-hours", "0.00001"]
+    program = f"from bicliq.pipeline import stale; stale.LOOKS_APART = 1; from bicliq.flows.cli import invoke; invoke({words})"
     watch = subprocess.Popen(
-        [sys.executable, "-m", "bicliq.flows.cli", *command, "--stale-hours", "0.00001"],
+        [sys.executable, "-c", program],
         env=variables,
         cwd=DATA.parents[1],
         stderr=subprocess.PIPE,

@@ -21,12 +21,6 @@ from bicliq.pipeline.placement.tasks import Here, Slots, hand_out
 from bicliq.pipeline.settings import ClusterSettings
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    with open_cluster(ClusterSettings(workers=2, dashboard=False)) as client:
-        yield client
-
-
 @pytest.fixture(params=["here", "on a cluster"])
 def client(request, cluster):
     return None if request.param == "here" else cluster

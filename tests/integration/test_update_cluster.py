@@ -23,12 +23,6 @@ from bicliq.pipeline.versions.update import update
 from tests.integration.stored_graphs import flip_a_bit, random_graph
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    with open_cluster(ClusterSettings(workers=2, dashboard=False)) as client:
-        yield client
-
-
 @pytest.fixture(autouse=True)
 def every_batch_is_worth_it(monkeypatch):
     monkeypatch.setattr(where, "FOUND_A_THREAD", 0)

@@ -1,6 +1,7 @@
 """Many small runs, flows and versions in one process and one store, and many processes at once.
 
-In the ordinary suite some dozens; ``make load`` does 1,000 of each, and tells what they held.
+In the ordinary suite some dozens, flows and processes by night; ``make load`` does 1,000 of each,
+and tells what they held.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from bicliq.pipeline.stages.verify import verify, verify_store
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.update import update
+from tests.nightly import NIGHTLY
 from tests.reference.brute_force import maximal_bicliques
 
 MANY = int(os.environ.get("BICLIQ_LOAD", "40"))
@@ -36,6 +38,10 @@ MANY = int(os.environ.get("BICLIQ_LOAD", "40"))
 
 FLOWS, AT_ONCE = max(MANY // 4, 8), 20 if MANY >= 1000 else 4
 """Flows one after the other, and processes at once."""
+
+by_night_or_load = pytest.mark.skipif(
+    not NIGHTLY and "BICLIQ_LOAD" not in os.environ, reason="neither BICLIQ_NIGHTLY nor BICLIQ_LOAD is set"
+)
 
 MOST_BYTES = 48 << 20
 """Memory that may come in the last four fifths: an allocator's, and records of Dask and Prefect."""
@@ -152,6 +158,7 @@ def test_many_versions_in_a_row_hold_no_more_than_few(tmp_path, temporary) -> No
     assert (found.problems, found.leftovers) == ([], [])
 
 
+@by_night_or_load
 @pytest.mark.timeout(7200)
 def test_many_flows_in_a_row_hold_no_more_than_few(tmp_path, temporary, prefect_server) -> None:
     def once(number: int) -> None:
@@ -164,6 +171,7 @@ def test_many_flows_in_a_row_hold_no_more_than_few(tmp_path, temporary, prefect_
     assert verify_store(Store.open(str(tmp_path / "store"))).problems == []
 
 
+@by_night_or_load
 @pytest.mark.timeout(7200)
 def test_many_at_once_on_one_store_and_one_server_are_all_right(tmp_path, temporary, prefect_server) -> None:
     """Processes of their own: half of them flows, two of each the same run."""

@@ -60,7 +60,7 @@ def test_all_maximum_cliques_agree_with_the_definition(graph, threads):
 
 
 @given(st.integers(20, 90), st.sampled_from([0.1, 0.3, 0.5, 0.7, 0.9]), st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=drawn(120), deadline=None)
 def test_sizes_agree_with_networkx(n, density, seed):
     if density > 0.8:
         n = min(n, 45)
@@ -212,7 +212,7 @@ def overlapping_blocks(n: int, blocks: int, size: int, seed: int):
 
 
 @given(st.integers(300, 500), st.integers(10, 40), st.integers(0, 2**32 - 1), st.integers(1, 3))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=drawn(120), deadline=None)
 def test_roots_that_colours_rule_out_hold_no_maximum_clique(n, blocks, seed, threads):
     edges = overlapping_blocks(n, blocks, 14, seed)
     cliques = list(nx.find_cliques(nx.Graph(edges.tolist())))

@@ -19,7 +19,7 @@ from tests.reference.chance import cost, worth
 
 MANY = settings(max_examples=drawn(600), deadline=None, suppress_health_check=list(HealthCheck))
 SOME = settings(max_examples=drawn(150), deadline=None, suppress_health_check=list(HealthCheck))
-FEW = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=drawn(60), deadline=None, suppress_health_check=list(HealthCheck))
 
 Weights = dict[tuple[int, int], int]
 Found = tuple[int, list[int], list[int]]

@@ -249,10 +249,10 @@ def check_readers(finished: Finished, store: Path, how: str) -> None:
             assert found == expected[way], f"{how}: {way}"
 
 
-@pytest.mark.parametrize("block", range(-(-TRIES // 20)))
+@pytest.mark.parametrize("block", range(-(-TRIES // 10)))
 def test_no_damage_goes_unnoticed(finished: Finished, tmp_path: Path, block: int) -> None:
     random = np.random.default_rng([SEED, block])
-    for number in range(20):
+    for number in range(10):
         store = tmp_path / str(number)
         shutil.copytree(finished.path, store)
         how, named = damaged(random, finished, store)

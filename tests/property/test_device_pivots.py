@@ -14,7 +14,7 @@ from bicliq import kernels
 from bicliq.kernels.cuda import counting, pivots
 from tests import host_cupy, host_kernels, real_graphs
 from tests.host_cupy import HostCupy
-from tests.nightly import drawn
+from tests.nightly import drawn, part_of
 from tests.property.test_counting import brute_force, complete, graphs, random_graph
 from tests.property.test_trees import crown
 
@@ -44,7 +44,7 @@ def test_small_graphs_have_the_count_of_a_brute_force(graph, p, q, side):
 
 
 @pytest.mark.usefixtures("gpu")
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=drawn(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(0, 2**32),
     st.integers(30, 66),  # two words of a row, and three
@@ -75,7 +75,7 @@ def test_small_graphs_have_the_vertices_of_the_cpu(graph, p, q, side):
 
 
 @pytest.mark.usefixtures("gpu")
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", part_of(range(30), 3))
 def test_wide_graphs_have_the_vertices_of_the_cpu(seed):
     rng = np.random.default_rng(seed)
     n_left, n_right = int(rng.integers(30, 90)), int(rng.integers(30, 90))
@@ -94,7 +94,7 @@ def test_vertices_of_large_counts_of_some_roots_and_of_small_memory(monkeypatch)
 
 
 @pytest.mark.usefixtures("gpu")
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", part_of(range(40), 3))
 def test_wide_graphs_have_the_count_of_the_cpu(seed):
     rng = np.random.default_rng(seed)
     n_left, n_right = int(rng.integers(30, 150)), int(rng.integers(30, 150))

@@ -21,7 +21,7 @@ from tests.reference.chance import cost, worth
 
 MANY = settings(max_examples=drawn(1000), deadline=None, suppress_health_check=list(HealthCheck))
 SOME = settings(max_examples=drawn(200), deadline=None, suppress_health_check=list(HealthCheck))
-FEW = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=drawn(60), deadline=None, suppress_health_check=list(HealthCheck))
 
 Found = tuple[int, list[int], list[int]]
 

@@ -13,10 +13,11 @@ from bicliq import kernels
 from bicliq.pipeline.graphs import actions as actions_module
 from bicliq.pipeline.graphs.actions import MICROSECONDS, Actions
 from bicliq.pipeline.graphs.in_step import Moments, groups_among, windows_of
+from tests.nightly import drawn
 from tests.reference.in_step import Action, GroupInStep, groups_in_step, window_of
 
-MANY = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
-FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=drawn(1200), deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=drawn(180), deadline=None, suppress_health_check=list(HealthCheck))
 
 tables = st.sampled_from([2, 6, 20]).flatmap(
     lambda late: st.lists(

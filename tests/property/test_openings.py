@@ -35,8 +35,8 @@ def opened(
     limits += [sizes.get(name, UNLIMITED) for name in ("max_left", "max_right")]
     csr = graph.csr
     session = load_extension().Finding(
-        np.asarray(csr[0], np.int64), np.asarray(csr[1], np.int32), csr[2], side == "left", load_extension().Objective[objective], k, least,
-        arrays_of(terms), [], *limits, 1, True,
+        np.asarray(csr[0], np.int64), np.asarray(csr[1], np.int32), csr[2], side == "left", k, least, limits, 1,
+        load_extension().Objective[objective], arrays_of(terms), [], True,
     )  # fmt: skip
     least_value, roots = session.opened()
     return least_value, set(roots.tolist())

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bicliq.kernels import count_all_bicliques, counting
+from bicliq.kernels._cpu_warps import count_trees
 from bicliq.kernels.counting import checked_request, count_table_by_trees
-from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda import table as cuda_table
 from tests.nightly import drawn
 from tests.property.test_counting import complete, graphs, random_graph
@@ -34,7 +34,7 @@ class HostTrees:
     def finish(self):
         all_trees = np.concatenate([np.zeros(0, np.uint32), *self.trees])
         shape = self.shape
-        high, low = load_extension().count_trees(all_trees, shape.most_roots, shape.most_rows, shape.optional)
+        high, low = count_trees(all_trees, shape.most_roots, shape.most_rows, shape.optional)
         return shape.sizes(high, low), len(all_trees) // self.tree_words
 
 
@@ -78,7 +78,7 @@ def test_trees_with_too_many_optional_vertices_stay_on_the_cpu(optional, monkeyp
         assert table_by_trees(graph, 9, 7).counts == count_all_bicliques(*graph, 9, 7).counts
 
 
-def test_all_lanes_count_trees_alike(lanes):
+def test_all_lanes_give_trees_alike(lanes):
     for seed in range(5):
         graph = random_graph(seed, 50, 60, 0.25)
         assert table_by_trees(graph, 8, 8).counts == count_all_bicliques(*graph, 8, 8).counts

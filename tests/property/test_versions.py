@@ -35,6 +35,7 @@ from bicliq.pipeline.versions.layer import MOST
 from bicliq.pipeline.versions.portions import FOUND_A_PORTION, Found, SharedSearch
 from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.update import update
+from tests.nightly import drawn
 from tests.reference.brute_force import maximal_bicliques, passing
 
 LABELS = st.sampled_from([*"abcdefg", "10", "9", "é"])
@@ -301,7 +302,7 @@ class Versions(RuleBasedStateMachine):
             assert found.bicliques == len(bicliques)
 
 
-Versions.TestCase.settings = settings(max_examples=25, stateful_step_count=6, deadline=None)
+Versions.TestCase.settings = settings(max_examples=drawn(60), stateful_step_count=6, deadline=None)
 TestVersions = Versions.TestCase
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from bicliq.kernels._cpu_warps import find_best
 from bicliq.kernels.cuda.finding import TIE_BITS
 from bicliq.kernels.finding import NO_VALUE, OBJECTIVES
+from tests.nightly import part_of
 from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
 from tests.property.test_finding import FEW, SOME, Found, Reference, some_sizes
 from tests.property.test_openings import UNLIMITED, opened
@@ -79,11 +81,14 @@ def graph_of(cells: np.ndarray) -> Graph:
     return Graph(*cells.shape, tuple(zip(*(ends.tolist() for ends in np.nonzero(cells)), strict=True)))
 
 
-@pytest.mark.parametrize("objective", ON_WARPS)
-@pytest.mark.parametrize(("n_left", "n_right", "density"), [(60, 45, 0.3), (300, 20, 0.4), (30, 200, 0.3)])
-def test_wide_nodes_are_bounded_alike(objective: str, n_left: int, n_right: int, density: float) -> None:
+@pytest.mark.parametrize(
+    ("graph_sizes", "objective"),
+    part_of(itertools.product([(60, 45, 0.3), (300, 20, 0.4), (30, 200, 0.3)], ON_WARPS), 3),
+)
+def test_wide_nodes_are_bounded_alike(graph_sizes: tuple[int, int, float], objective: str) -> None:
     """Nodes of more than 32 rows, of which small graphs have few."""
     random = np.random.default_rng(3)
+    n_left, n_right, density = graph_sizes
     graph = graph_of(random.random((n_left, n_right)) < density)
     weights = random.integers(-20, 99, n_left), random.integers(-20, 99, n_right)
     reference = Reference(graph, objective, weights)

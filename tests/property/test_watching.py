@@ -30,6 +30,7 @@ from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.difference import Difference, Step
 from bicliq.pipeline.versions.watch import Watch
+from tests.nightly import drawn
 from tests.property.test_versions import Killed, by_force, read_back
 from tests.reference.brute_force import maximal_bicliques, passing
 
@@ -145,7 +146,7 @@ class Arrivals(RuleBasedStateMachine):
                 assert found.ok, found.problems
 
 
-Arrivals.TestCase.settings = settings(max_examples=40, stateful_step_count=8, deadline=None)
+Arrivals.TestCase.settings = settings(max_examples=drawn(90), stateful_step_count=8, deadline=None)
 TestArrivals = Arrivals.TestCase
 
 

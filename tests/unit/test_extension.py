@@ -61,10 +61,10 @@ def begun(name: str) -> Callable[[np.ndarray, np.ndarray], Any]:
             starts, row, 0, True, None, None, ids, ids, hashes, hashes, extension.Mode.count, *sizes, 9, 1, 1, 1, None
         ),
         "finding": lambda starts, row: extension.Finding(
-            starts, row, 0, True, extension.Objective.edges, 1, 1, NO_TERMS, [], *sizes, 9, 9, 1
+            starts, row, 0, True, 1, 1, (*sizes, 9, 9), 1, extension.Objective.edges, NO_TERMS, []
         ),
         "covering": lambda starts, row: extension.EdgeFinding(
-            starts, row, 0, True, NO_STARTS, True, 1, 1, *sizes, 9, 9, 1
+            starts, row, 0, True, 1, 1, (*sizes, 9, 9), 1, NO_STARTS, True
         ),
         "count": lambda starts, row: extension.Count(
             starts, row, 0, 2, 2, extension.Asked.one, *methods, None, 1, 0, False
@@ -189,7 +189,7 @@ def test_a_result_waits() -> None:
     ).result()
     assert counted["count"][2] == kernels.count_bicliques(starts, row, n, 3, 3).count
     best = extension.Finding(
-        starts, row, n, True, extension.Objective.edges, 1, -(2**62), NO_TERMS, [], 1, 1, 1, 2**31, 2**31, 2
+        starts, row, n, True, 1, -(2**62), (1, 1, 1, 2**31, 2**31), 2, extension.Objective.edges, NO_TERMS, []
     ).result()
     assert best["proven"]
     assert best["answers"][0][0] == kernels.top_bicliques(starts, row, n, objective="edges", k=1).groups[0].value

@@ -30,7 +30,7 @@ struct Answer {
 
 class BestList {
  public:
-  BestList(usize k, i64 least) : k_(k), least_(least) {}
+  BestList(usize k, i64 least) : k_(k), first_least_(least), least_(least) {}
 
   i64 least() const { return least_.load(std::memory_order_relaxed); }
   void offer(Answer answer) {
@@ -43,6 +43,12 @@ class BestList {
     if (answers_.size() > k_) answers_.pop_back();
     if (answers_.size() == k_) least_.store(std::max(least(), answers_.back().value), std::memory_order_relaxed);
   }
+  /// Begins again, with nothing.
+  void clear() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    answers_.clear();
+    least_ = first_least_;
+  }
   /// It is known that k answers reach so much, before they are found.
   void expect(i64 least) { least_.store(std::max(this->least(), least), std::memory_order_relaxed); }
   const std::vector<Answer>& answers() const { return answers_; }
@@ -54,6 +60,7 @@ class BestList {
 
  private:
   const usize k_;
+  const i64 first_least_;
   mutable std::mutex mutex_;
   std::vector<Answer> answers_;
   std::atomic<i64> least_;

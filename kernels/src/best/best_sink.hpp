@@ -42,40 +42,95 @@ struct Numbers {
   }
 };
 
-class BestSink : public SinkBase {
+/// What sinks of the best share: where what a mask or a leaf stands for is remembered, and who is
+/// offered. `Own` has `consider`, which takes any maximal biclique, and `found_in_leaf`.
+template <class Own>
+class KeepingSink : public SinkBase {
  public:
   static constexpr bool wants_best = true, bounds_by_size = true;
 
+  /// The rows that the bits of the coming masks stand for.
+  void rows(const u32* rows, u32 n) {
+    std::copy(rows, rows + n, subtree_rows_);
+    n_subtree_rows_ = n;
+  }
+  /// The columns that the lanes of the coming leaf stand for.
+  template <class M>
+  void leaf(const M&, const u32* ids, u32 n) {
+    std::copy(ids, ids + n, leaf_columns_);
+  }
+  template <class M>
+  void found(u32 rows, const M& members) {
+    own().found_in_leaf(rows, members, 0);
+  }
+  template <class M>
+  void found(const u32* rows, u32 n, const M& members) {
+    own().consider(rows, n, members.ids, members.n);
+  }
+  void single_row(u32 row, const u32* columns, u32 n) { own().consider(&row, 1, columns, n); }
+
+ protected:
+  KeepingSink(const Sizes& sizes, const Numbers& numbers, BestList& best)
+      : numbers_(numbers), best_(best), rows_needed_(std::max(sizes.min_rows, 2u)) {}
+
+  template <class M>
+  Answer answer_in_leaf(i64 value, u32 rows, const M& members, u32 joined) const {
+    u32 list[kLanes];
+    u32 n = 0;
+    for (u32 bits = rows; bits; bits &= bits - 1) list[n++] = subtree_rows_[first_set(bits)];
+    std::vector<u32> columns(members.ids, members.ids + members.n);
+    for (u32 bits = joined; bits; bits &= bits - 1) columns.push_back(leaf_columns_[first_set(bits)]);
+    return numbers_.answer(value, list, n, columns.data(), static_cast<u32>(columns.size()));
+  }
+  /// Drops the candidates of a narrow node that have fewer rows; `end` of them are still to be
+  /// tried. False where none is.
+  static bool drop_fewer(u32 least, u32* candidates, u32* ids, u32& n, u32& end) {
+    u32 kept = 0, kept_to_try = 0;
+    for (u32 i = 0; i < n; ++i) {
+      if (popcount(candidates[i]) < least) continue;
+      candidates[kept] = candidates[i];
+      ids[kept++] = ids[i];
+      kept_to_try += i < end;
+    }
+    n = kept;
+    end = kept_to_try;
+    return end != 0;
+  }
+
+  const Numbers& numbers_;
+  BestList& best_;
+  const u32 rows_needed_;
+  u32 n_subtree_rows_ = 0;
+  u32 subtree_rows_[kLanes] = {}, leaf_columns_[kLanes] = {};
+
+ private:
+  Own& own() { return static_cast<Own&>(*this); }
+};
+
+class BestSink : public KeepingSink<BestSink> {
+ public:
   BestSink(const Scores& scores, const Numbers& numbers, u32 most_rows, BestList& best)
-      : scores_(scores), numbers_(numbers), best_(best), n_at_(usize{most_rows} + 2), sum_at_(usize{most_rows} + 2),
-        rows_needed_(std::max(scores.sizes.min_rows, 2u)), pairs_(scores) {}
+      : KeepingSink(scores.sizes, numbers, best), scores_(scores), n_at_(usize{most_rows} + 2), sum_at_(usize{most_rows} + 2), pairs_(scores) {}
 
   // ---- what is found ----------------------------------------------------------------------------
 
   u64 column_hash(u32 c) const { return scores_.by_size() ? 0 : static_cast<u64>(scores_.column_terms[c]); }
-  /// The rows that the bits of the coming masks stand for.
   void rows(const u32* rows, u32 n) {
-    std::copy(rows, rows + n, subtree_rows_);
+    KeepingSink::rows(rows, n);
     if (scores_.by_size()) return;
-    n_subtree_rows_ = n;
     for (u32 i = 0; i < n; ++i) subtree_terms_[i] = static_cast<u64>(scores_.row_terms[rows[i]]);
     for (u32 i = 0; i < n; ++i) by_term_[i] = i;
     std::sort(by_term_, by_term_ + n, [this](u32 a, u32 b) {
       return static_cast<i64>(subtree_terms_[a]) > static_cast<i64>(subtree_terms_[b]);
     });
   }
-  /// The columns that the lanes of the coming leaf stand for.
   template <class M>
-  void leaf(const M&, const u32* ids, u32 n) {
-    std::copy(ids, ids + n, leaf_columns_);
+  void leaf(const M& members, const u32* ids, u32 n) {
+    KeepingSink::leaf(members, ids, n);
     if (!scores_.by_size())
       for (u32 i = 0; i < n; ++i) leaf_terms_[i] = static_cast<u64>(scores_.column_terms[ids[i]]);
   }
 
-  template <class M>
-  void found(u32 rows, const M& members) {
-    found_in_leaf(rows, members, 0);
-  }
   template <class M>
   void found_in_leaf(u32 rows, const M& members, u32 joined) {
     const u32 n = popcount(rows), n_columns = members.n + popcount(joined);
@@ -86,18 +141,8 @@ class BestSink : public SinkBase {
     }
     const i64 value = scores_.value(n, n_columns, row_sum, column_sum);
     if (value < best_.least() || !scores_.sizes.accepts(n, n_columns)) return;
-    u32 list[kLanes];
-    u32 at = 0;
-    for (u32 bits = rows; bits; bits &= bits - 1) list[at++] = subtree_rows_[first_set(bits)];
-    std::vector<u32> columns(members.ids, members.ids + members.n);
-    for (u32 bits = joined; bits; bits &= bits - 1) columns.push_back(leaf_columns_[first_set(bits)]);
-    offer(value, list, n, columns.data(), n_columns);
+    offer(answer_in_leaf(value, rows, members, joined));
   }
-  template <class M>
-  void found(const u32* rows, u32 n, const M& members) {
-    consider(rows, n, members.ids, members.n);
-  }
-  void single_row(u32 row, const u32* columns, u32 n) { consider(&row, 1, columns, n); }
 
   /// Keeps a maximal biclique if it is among the best.
   void consider(const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) {
@@ -107,7 +152,7 @@ class BestSink : public SinkBase {
       for (u32 i = 0; i < n_columns; ++i) column_sum += scores_.column_terms[columns[i]];
     }
     const i64 value = scores_.value(n_rows, n_columns, row_sum, column_sum);
-    if (value >= best_.least() && scores_.sizes.accepts(n_rows, n_columns)) offer(value, rows, n_rows, columns, n_columns);
+    if (value >= best_.least() && scores_.sizes.accepts(n_rows, n_columns)) offer(numbers_.answer(value, rows, n_rows, columns, n_columns));
   }
 
   // ---- greed ------------------------------------------------------------------------------------
@@ -133,6 +178,8 @@ class BestSink : public SinkBase {
 
   // ---- what is hopeless -------------------------------------------------------------------------
 
+  /// What is below a root is not known any closer when it has been opened.
+  i64 root_bound() const { return INT64_MAX; }
   /// Can one of at most so many rows and columns be wanted?
   bool hopeful(u64 n_rows, u64 n_columns) const { return scores_.most(n_rows, n_columns) >= best_.least(); }
 
@@ -166,17 +213,7 @@ class BestSink : public SinkBase {
       for (u32 i = 0; i < n; ++i) pairs_of(reach, candidates[i], ids[i]);
       least = pairs_.fewest(least, scores_.sizes.max_rows, best_.least());
     }
-    if (!least) return false;
-    u32 kept = 0, kept_to_try = 0;
-    for (u32 i = 0; i < n; ++i) {
-      if (popcount(candidates[i]) < least) continue;
-      candidates[kept] = candidates[i];
-      ids[kept++] = ids[i];
-      kept_to_try += i < end;
-    }
-    n = kept;
-    end = kept_to_try;
-    return end != 0;
+    return least && drop_fewer(least, candidates, ids, n, end);
   }
   /// The same for a node of a leaf, whose candidates `next` have the rows `inside`; returns those
   /// that are left.
@@ -226,9 +263,8 @@ class BestSink : public SinkBase {
  private:
   /// Greed goes by terms that are no bounds: pairs of hubs are worth nearly nothing.
   const std::vector<i64>& own(const std::vector<i64>& terms, const std::vector<i64>& own) const { return scores_.exact ? own : terms; }
-  /// Offers what reaches `bound`: its value, or by surprise more.
-  void offer(i64 bound, const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) {
-    Answer answer = numbers_.answer(bound, rows, n_rows, columns, n_columns);
+  /// Offers what its value, or by surprise more, lets hope.
+  void offer(Answer answer) {
     if (scores_.exact) answer.value = scores_.exact->surprise(answer.left, answer.right);
     if (answer.value >= best_.least()) best_.offer(std::move(answer));
   }
@@ -318,8 +354,6 @@ class BestSink : public SinkBase {
   }
 
   const Scores& scores_;
-  const Numbers& numbers_;
-  BestList& best_;
   std::vector<u32> n_at_;    // candidates by their number of rows
   std::vector<i64> sum_at_;  // and the sum of their terms
   std::vector<i64> prefix_, terms_;
@@ -330,10 +364,9 @@ class BestSink : public SinkBase {
   std::vector<Gain> gains_;  // of surprise: candidates
   double closed_sum_ = 0;  // of greed
   u32 n_closed_ = 0;
-  u32 n_prefix_ = 0, n_subtree_rows_ = 0;
-  const u32 rows_needed_;
+  u32 n_prefix_ = 0;
   PairBounds pairs_;
-  u32 subtree_rows_[kLanes] = {}, leaf_columns_[kLanes] = {}, by_term_[kLanes] = {};
+  u32 by_term_[kLanes] = {};
   u64 subtree_terms_[kLanes] = {}, leaf_terms_[kLanes] = {};
 };
 

@@ -7,7 +7,7 @@
 //
 // The graph is turned round once, and its vertices are sorted by degree: O(edges + vertices). A
 // part then begins at the side whose degrees leave fewer edges: O(edges that are left there) a
-// round, and a look at the degrees of the other side.
+// round, and a look at the degrees of the other side. (peeling.hpp looks at every edge once.)
 #pragma once
 
 #include "graphs/graph.hpp"
@@ -15,9 +15,7 @@
 
 namespace bicliq::best {
 
-struct CorePart {
-  std::vector<std::int64_t> indptr;
-  std::vector<std::int32_t> indices;
+struct CorePart : OwnRows {
   std::vector<u32> left, right;  // numbers of the vertices in the graph that it is a part of
 
   u32 n_left() const { return static_cast<u32>(left.size()); }
@@ -131,12 +129,12 @@ class CoreParts {
     CorePart part;
     number_.assign(by_right_.size(), kOut);
     for (usize i = 0; i < right.size(); ++i) number_[right[i]] = static_cast<std::int32_t>(i);
-    part.indptr.reserve(left.size() + 1);
-    part.indptr.push_back(0);
+    part.start.reserve(left.size() + 1);
+    part.start.push_back(0);
     for (u32 u : left) {
       for (std::int32_t v : left_[static_cast<std::int32_t>(u)])
-        if (number_[static_cast<u32>(v)] != kOut) part.indices.push_back(number_[static_cast<u32>(v)]);
-      part.indptr.push_back(static_cast<std::int64_t>(part.indices.size()));
+        if (number_[static_cast<u32>(v)] != kOut) part.row.push_back(number_[static_cast<u32>(v)]);
+      part.start.push_back(static_cast<std::int64_t>(part.row.size()));
     }
     part.left = std::move(left);
     part.right = std::move(right);

@@ -24,13 +24,10 @@
 
 namespace bicliq::best {
 
-class EdgeSink : public SinkBase {
+class EdgeSink : public KeepingSink<EdgeSink> {
  public:
-  static constexpr bool wants_best = true, bounds_by_size = true;
-
   EdgeSink(const Sizes& sizes, const EdgeWeights& weights, const Numbers& numbers, u32 most_rows, BestList& best)
-      : sizes_(sizes), weights_(weights), numbers_(numbers), best_(best), at_(usize{most_rows} + 2),
-        rows_needed_(std::max(sizes.min_rows, 2u)), slot_of_(numbers.of_column.size(), 0), weight_of_(numbers.of_column.size(), kNone) {}
+      : KeepingSink(sizes, numbers, best), sizes_(sizes), weights_(weights), at_(usize{most_rows} + 2), slot_of_(numbers.of_column.size(), 0), weight_of_(numbers.of_column.size(), kNone) {}
 
   // ---- what is found ----------------------------------------------------------------------------
 
@@ -41,22 +38,11 @@ class EdgeSink : public SinkBase {
   /// The most that is below the root, as far as its opening has shown. It holds as well when edges
   /// weigh nothing any more, also those with negative weights, and so leaves these out.
   i64 root_bound() const { return bound_; }
-  /// The rows that the bits of the coming masks stand for.
   void rows(const u32* rows, u32 n) {
-    std::copy(rows, rows + n, subtree_rows_);
-    n_subtree_rows_ = n;
+    KeepingSink::rows(rows, n);
     has_table_ = false;
   }
-  /// The columns that the lanes of the coming leaf stand for.
-  template <class M>
-  void leaf(const M&, const u32* ids, u32 n) {
-    std::copy(ids, ids + n, leaf_columns_);
-  }
 
-  template <class M>
-  void found(u32 rows, const M& members) {
-    found_in_leaf(rows, members, 0);
-  }
   template <class M>
   void found_in_leaf(u32 rows, const M& members, u32 joined) {
     const u32 n = popcount(rows), n_columns = members.n + popcount(joined);
@@ -66,19 +52,8 @@ class EdgeSink : public SinkBase {
     for (u32 i = 0; i < members.n; ++i) value += value_of(members.ids[i], rows, most);
     for (u32 bits = joined; bits; bits &= bits - 1) value += value_of(leaf_columns_[first_set(bits)], rows, most);
     bound_ = std::max(bound_, most);
-    if (value < best_.least()) return;
-    u32 list[kLanes];
-    u32 at = 0;
-    for (u32 bits = rows; bits; bits &= bits - 1) list[at++] = subtree_rows_[first_set(bits)];
-    std::vector<u32> columns(members.ids, members.ids + members.n);
-    for (u32 bits = joined; bits; bits &= bits - 1) columns.push_back(leaf_columns_[first_set(bits)]);
-    offer(value, list, n, columns.data(), n_columns);
+    if (value >= best_.least()) best_.offer(answer_in_leaf(value, rows, members, joined));
   }
-  template <class M>
-  void found(const u32* rows, u32 n, const M& members) {
-    consider(rows, n, members.ids, members.n);
-  }
-  void single_row(u32 row, const u32* columns, u32 n) { consider(&row, 1, columns, n); }
 
   /// Keeps a maximal biclique if it is among the best.
   void consider(const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) {
@@ -93,7 +68,7 @@ class EdgeSink : public SinkBase {
         }
     for (u32 i = 0; i < n_columns; ++i) weight_of_[columns[i]] = kNone;
     bound_ = std::max(bound_, most);
-    if (value >= best_.least()) offer(value, rows, n_rows, columns, n_columns);
+    if (value >= best_.least()) best_.offer(numbers_.answer(value, rows, n_rows, columns, n_columns));
   }
 
   // ---- what is hopeless -------------------------------------------------------------------------
@@ -134,17 +109,7 @@ class EdgeSink : public SinkBase {
     const u32 least = least_of_masks(reach, members, 0, [&](auto add) {
       for (u32 i = 0; i < n; ++i) add(candidates[i], ids[i]);
     });
-    if (!least) return false;
-    u32 kept = 0, kept_to_try = 0;
-    for (u32 i = 0; i < n; ++i) {
-      if (popcount(candidates[i]) < least) continue;
-      candidates[kept] = candidates[i];
-      ids[kept++] = ids[i];
-      kept_to_try += i < end;
-    }
-    n = kept;
-    end = kept_to_try;
-    return end != 0;
+    return least && drop_fewer(least, candidates, ids, n, end);
   }
   /// The same for a node of a leaf, whose candidates `next` have the rows `inside`; returns those
   /// that are left.
@@ -186,10 +151,6 @@ class EdgeSink : public SinkBase {
     u32 columns = 0;
     i64 fixed = 0, slope = 0;  // of columns that add a sum, and of those that add so much a row
   };
-
-  void offer(i64 value, const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) {
-    best_.offer(numbers_.answer(value, rows, n_rows, columns, n_columns));
-  }
 
   // ---- weights of a subtree of at most 32 rows --------------------------------------------------
 
@@ -355,18 +316,14 @@ class EdgeSink : public SinkBase {
 
   const Sizes sizes_;
   const EdgeWeights& weights_;
-  const Numbers& numbers_;
-  BestList& best_;
   std::vector<Step> at_;  // by number of rows
-  const u32 rows_needed_;
   std::vector<u32> slot_of_, slot_columns_, promised_;
   std::vector<i64> weight_of_;  // of a column, while a node is bounded; else kNone
   std::vector<i64> table_, terms_, prefix_, promise_, gains_;
   i64 bound_ = INT64_MIN, most_ = INT64_MIN;
   i64 of_columns_ = 0, most_of_columns_ = INT64_MAX;  // of R, and of all columns that an answer can have
-  u32 root_ = 0, n_rows_ = 0, n_subtree_rows_ = 0;
+  u32 root_ = 0, n_rows_ = 0;
   bool has_table_ = false;
-  u32 subtree_rows_[kLanes] = {}, leaf_columns_[kLanes] = {};
 };
 
 }  // namespace bicliq::best

@@ -15,17 +15,16 @@ namespace bicliq::best {
 class EdgeWeights {
  public:
   EdgeWeights() = default;
-  /// `weights` are those of the CSR matrix that the part was cut from, edge by edge.
-  EdgeWeights(const CorePart& part, const Graph& graph, bool columns_are_left, const std::int64_t* indptr,
-              const std::int32_t* indices, const i64* weights)
-      : edges_(part.indices.size()), start_(graph.row_start.begin(), graph.row_start.end() - 1), end_(start_) {
+  /// `weights` are those of the rows that the part was cut from, edge by edge.
+  EdgeWeights(const CorePart& part, const Graph& graph, bool columns_are_left, const Rows& rows, const i64* weights)
+      : edges_(part.row.size()), start_(graph.row_start.begin(), graph.row_start.end() - 1), end_(start_) {
     std::vector<u32> column_of(graph.n_columns);
     for (u32 c = 0; c < graph.n_columns; ++c) column_of[graph.vertex_of_column[c]] = c;
     for (u32 u = 0; u < part.n_left(); ++u) {
-      std::int64_t at = indptr[part.left[u]];
-      for (std::int64_t e = part.indptr[u]; e < part.indptr[u + 1]; ++e) {
-        const u32 v = static_cast<u32>(part.indices[e]);
-        while (static_cast<u32>(indices[at]) != part.right[v]) ++at;
+      std::int64_t at = rows.start[part.left[u]];
+      for (std::int64_t e = part.start[u]; e < part.start[u + 1]; ++e) {
+        const u32 v = static_cast<u32>(part.row[e]);
+        while (static_cast<u32>(rows.row[at]) != part.right[v]) ++at;
         if (!weights[at]) continue;
         if (columns_are_left)
           edges_[end_[v]++] = {column_of[u], weights[at]};

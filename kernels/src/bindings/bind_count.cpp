@@ -10,6 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <optional>
+#include <variant>
 
 namespace bicliq {
 namespace {
@@ -68,10 +69,11 @@ class Counting {
   Counting(const Rows& rows, u32 n_right, u32 threads)
       : rows_(rows), n_right_(n_right), threads_(threads) {}
 
-  template <class Search, class Make>
-  void search(Members<Search>& members, const std::vector<u32>& roots, Make make) {
+  /// A search by a member for each thread, made of the same arguments.
+  template <class Search, class... Given>
+  void search(Members<Search>& members, const std::vector<u32>& roots, const Given&... given) {
     const Stopwatch watch(search_seconds_);
-    for (u32 i = 0; i < threads_; ++i) members.push_back(make());
+    for (u32 i = 0; i < threads_; ++i) members.push_back(std::make_unique<Search>(given...));
     OpenRoots<Search>(workers_, members, roots).search();
   }
 
@@ -115,10 +117,9 @@ class Count : public Counting {
   }
   u64 work() const {
     u64 sum = 0;
-    for (const auto& member : levels_) sum += member->work;
-    for (const auto& member : one_) sum += member->work;
-    for (const auto& member : vertices_) sum += member->work;
-    for (const auto& member : all_) sum += member->work;
+    std::visit([&](const auto& members) {
+      for (const auto& member : members) sum += member->work;
+    }, members_);
     return sum;
   }
   /// (of left vertices, of right vertices), each (high halves, low halves)
@@ -126,7 +127,7 @@ class Count : public Counting {
     std::vector<u128> left, right;
     without_lock([&] {
       left.assign(rows_.n, 0), right.assign(n_right_, 0);
-      for (const auto& member : vertices_)
+      for (const auto& member : std::get<Members<Pivot<EachVertex>>>(members_))
         for (u32 a : {0u, 1u}) {
           const bool is_left = (a == 0) == choice_.on_left;
           const std::vector<u32>& vertex = is_left ? graph_.left.vertex : graph_.right.vertex;
@@ -140,20 +141,20 @@ class Count : public Counting {
   nb::object take_trees(bool ended) {
     TreeParcel parcel = trees_->take();
     if (ended)
-      for (const auto& member : all_)
+      for (const auto& member : of_all())
         if (parcel.empty()) parcel = member->sums.giver.take();
     return numpy_of(std::move(parcel));
   }
   /// Every (p, q, high, middle, low) up to the largest ones.
   nb::list table() {
-    for (const auto& member : all_) member->sums.flush();
+    for (const auto& member : of_all()) member->sums.flush();
     nb::list rows;
     for (u32 p = 1; p <= p_; ++p)
       for (u32 q = 1; q <= q_; ++q) {
         const u32 a = choice_.on_left ? p : q, b = choice_.on_left ? q : p;
         Total sum = b == 1 ? stars_.of_rows[a] : a == 1 ? stars_.of_roots[b] : Total{};
         if (a > 1 && b > 1)
-          for (const auto& member : all_) sum.add(member->sums.of(a, b));
+          for (const auto& member : of_all()) sum.add(member->sums.of(a, b));
         rows.append(nb::make_tuple(p, q) + whole_number(sum));
       }
     return rows;
@@ -162,7 +163,7 @@ class Count : public Counting {
   /// (held, optional, held, optional).
   nb::tuple large_terms_of_table() const {
     LargeTerms leaves;
-    for (const auto& member : all_) leaves.add(member->sums.large);
+    for (const auto& member : of_all()) leaves.add(member->sums.large);
     return nb::make_tuple(list_of(stars_.large_of_roots), list_of(stars_.large_of_rows), list_of(leaves));
   }
   bool is_on_left() const { return choice_.on_left; }
@@ -217,24 +218,29 @@ class Count : public Counting {
     const CountSide &root = root_side(), &row = row_side();
     const SizeRange one{{p, q}, {p, q}};
     if (asked_ == Asked::of_vertices) {
-      search(vertices_, roots, [&] { return std::make_unique<Pivot<EachVertex>>(workers_, root, row, one, EachVertex(p, q, root.n, row.n)); });
+      search(members_.emplace<Members<Pivot<EachVertex>>>(), roots, workers_, root, row, one, EachVertex(p, q, root.n, row.n));
     } else if (asked_ == Asked::all) {
       const SizeRange all{{2, 2}, {p, q}};
-      search(all_, roots, [&] { return std::make_unique<Pivot<AllSizes>>(workers_, root, row, all, AllSizes(p, q, trees_.get())); });
+      search(members_.emplace<Members<Pivot<AllSizes>>>(), roots, workers_, root, row, all, AllSizes(p, q, trees_.get()));
     } else if (choice_.method == Method::pivot) {
-      search(one_, roots, [&] { return std::make_unique<Pivot<OneSize>>(workers_, root, row, one, OneSize(p, q)); });
+      search(members_.emplace<Members<Pivot<OneSize>>>(), roots, workers_, root, row, one, OneSize(p, q));
     } else {
       table_ = std::make_unique<ChooseTable>(root.largest_degree(), q);
-      search(levels_, roots, [&] { return std::make_unique<Levels>(workers_, root, row, p, *table_); });
+      search(members_.emplace<Members<Levels>>(), roots, workers_, root, row, p, *table_);
     }
   }
   /// f(total, large terms) for each worker of a search for one (p,q).
   template <class F>
   void each_single(F f) const {
-    for (const auto& member : levels_) f(member->total, member->large);
-    for (const auto& member : one_) f(member->sums.total, member->sums.large);
-    for (const auto& member : vertices_) f(member->sums.total, member->sums.large);
+    std::visit([&](const auto& members) {
+      for (const auto& member : members)
+        if constexpr (std::is_same_v<decltype(*member), Levels&>)
+          f(member->total, member->large);
+        else if constexpr (!std::is_same_v<decltype(*member), Pivot<AllSizes>&>)
+          f(member->sums.total, member->sums.large);
+    }, members_);
   }
+  const Members<Pivot<AllSizes>>& of_all() const { return std::get<Members<Pivot<AllSizes>>>(members_); }
 
   const Asked asked_;
   const Method method_;
@@ -249,10 +255,7 @@ class Count : public Counting {
   Stars stars_;
   const std::unique_ptr<TreeQueue> trees_;
   std::unique_ptr<ChooseTable> table_;
-  Members<Levels> levels_;  // one of these has members, a worker each
-  Members<Pivot<OneSize>> one_;
-  Members<Pivot<EachVertex>> vertices_;
-  Members<Pivot<AllSizes>> all_;
+  std::variant<Members<Levels>, Members<Pivot<OneSize>>, Members<Pivot<EachVertex>>, Members<Pivot<AllSizes>>> members_;  // a worker each
 };
 
 class ButterflyCount : public Counting {
@@ -281,7 +284,7 @@ class ButterflyCount : public Counting {
     }
     std::vector<u32> roots(graph_->n());
     std::iota(roots.begin(), roots.end(), 0u);
-    search(members_, roots, [&] { return std::make_unique<Butterflies>(*graph_, counts_.get()); });
+    search(members_, roots, *graph_, counts_.get());
   }
 
   const bool parts_;
@@ -289,36 +292,6 @@ class ButterflyCount : public Counting {
   std::unique_ptr<ButterflyCounts> counts_;
   Members<Butterflies> members_;
 };
-
-/// Adds up exactly, as trees.cu does.
-struct HostCells {
-  static constexpr bool kOfVertices = false;
-  explicit HostCells(const CellShape& shape) : sums(shape.cells(), 0), shape_(shape) {
-    for (u32 n = 0; n <= kMostOptional; ++n)
-      for (u32 k = 0; k <= n; ++k) choose_[n][k] = k == 0 || k == n ? 1 : choose_[n - 1][k - 1] + choose_[n - 1][k];
-  }
-  void add(const Held& s, bool negative) {
-    const u64 row = shape_.row(s.held[0], s.optional[0]);
-    const u32 first = s.held[1], n = s.optional[1];
-    for (u32 k = 0; k <= n && first + k < shape_.width(); ++k) sums[row + first + k] += negative ? 0 - choose_[n][k] : choose_[n][k];
-  }
-  std::vector<u128> sums;
-
- private:
-  const CellShape shape_;
-  u128 choose_[kMostOptional + 1][kMostOptional + 1] = {};
-};
-
-/// The cells of some trees, (high halves, low halves) modulo 2^128: what the device does, in lanes
-/// of this machine.
-nb::tuple count_trees(const Input<u32>& trees, u32 most_roots, u32 most_rows, u32 optional) {
-  HostCells cells({{most_roots, most_rows}, optional});
-  TreeSearch<HostCells> search({{2, 2}, {most_roots, most_rows}}, cells);
-  without_lock([&] {
-    for (std::size_t at = 0; at + kTreeWords <= trees.size(); at += kTreeWords) search.search(trees.data() + at);
-  });
-  return halves_of(cells.sums);
-}
 
 /// C(n, k) of all n up to the largest one, for k from 0 on, as leaf_sum.hpp has them.
 nb::object binomial_words(u32 largest_n, u32 largest_k) {
@@ -375,7 +348,6 @@ void bind_count(nb::module_& module) {
   bind_search<ButterflyCount>(module, "ButterflyCount")
       .def("__init__", &begin_of_rows<ButterflyCount, u32, bool, u32>, "indptr"_a, "indices"_a, "n_right"_a, "parts"_a, "threads"_a)
       .def("result", &butterflies);
-  module.def("count_trees", &count_trees, "trees"_a, "most_roots"_a, "most_rows"_a, "optional"_a);
   module.def("binomial_words", &binomial_words, "largest_n"_a, "largest_k"_a);
   module.attr("TREE_WORDS") = kTreeWords;
 }

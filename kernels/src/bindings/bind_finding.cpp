@@ -10,39 +10,30 @@ using namespace best;
 
 namespace {
 
-/// Sizes in terms of rows and columns.
-Sizes sizes_of(bool columns_are_left, u32 min_left, u32 min_right, u64 min_edges, u32 max_left, u32 max_right) {
-  if (columns_are_left) return {{min_right, min_left, min_edges}, max_right, max_left};
-  return {{min_left, min_right, min_edges}, max_left, max_right};
-}
-
 using Covered = std::vector<std::pair<std::vector<i32>, std::vector<i32>>>;
+using SizesAsked = std::tuple<u32, u32, u64, u32, u32>;  // min_left, min_right, min_edges, max_left, max_right
 
+FindRequest request_of(const Rows& rows, u32 n_right, bool columns_are_left, u64 k, i64 least, const SizesAsked& asked, u32 threads) {
+  const auto& [min_left, min_right, min_edges, max_left, max_right] = asked;
+  const Sizes sizes{{min_left, min_right, min_edges}, max_left, max_right};  // with left vertices as rows
+  return {rows, n_right, columns_are_left, k, least, columns_are_left ? sizes.turned() : sizes, threads};
+}
 /// `terms` of weight: of both sides alone; of surprise all that it is made of.
-void begin(Task<Finding>* at, const Wide& indptr, const Values& indices, u32 n_right, bool columns_are_left, Objective objective, u64 k,
-           i64 least, const SurpriseArrays& terms, const Covered& covered, u32 min_left, u32 min_right, u64 min_edges, u32 max_left,
-           u32 max_right, u32 threads, bool only_opens) {
-  const Rows rows = rows_of(indptr, indices);
+void begin(Task<Finding>* at, const Wide& indptr, const Values& indices, u32 n_right, bool columns_are_left, u64 k, i64 least, const SizesAsked& sizes,
+           u32 threads, Objective objective, const SurpriseArrays& terms, const Covered& covered, bool only_opens) {
+  const FindRequest request = request_of(rows_of(indptr, indices), n_right, columns_are_left, k, least, sizes, threads);
   new (at) Task<Finding>(keep(indptr, indices, terms), [&] {
     const auto& [left, right, left_costs, right_costs, correction, lowest, shift] = terms;
     const Correction corrects{correction.data(), lowest, static_cast<u32>(correction.size()), shift};
-    FindRequest request{rows.start, rows.row, static_cast<u32>(rows.n), n_right, columns_are_left,
-                        {copy_of<i64>(left), copy_of<i64>(right), copy_of<i64>(left_costs), copy_of<i64>(right_costs), corrects, covered},
-                        k, least, threads, only_opens};
-    return std::make_unique<Finding>(std::move(request), objective,
-                                     sizes_of(columns_are_left, min_left, min_right, min_edges, max_left, max_right));
+    VertexTerms own{copy_of<i64>(left), copy_of<i64>(right), copy_of<i64>(left_costs), copy_of<i64>(right_costs), corrects, covered};
+    return std::make_unique<Finding>(request, objective, std::move(own), only_opens);
   });
 }
-void begin_of_edges(Task<EdgeFinding>* at, const Wide& indptr, const Values& indices, u32 n_right, bool columns_are_left,
-                    const Wide& weights, bool cover, u64 k, i64 least, u32 min_left, u32 min_right, u64 min_edges, u32 max_left,
-                    u32 max_right, u32 threads) {
-  const Rows rows = rows_of(indptr, indices);
+void begin_of_edges(Task<EdgeFinding>* at, const Wide& indptr, const Values& indices, u32 n_right, bool columns_are_left, u64 k, i64 least,
+                    const SizesAsked& sizes, u32 threads, const Wide& weights, bool cover) {
+  const FindRequest request = request_of(rows_of(indptr, indices), n_right, columns_are_left, k, least, sizes, threads);
   if (weights.size() != indices.size()) throw std::invalid_argument("there is not a weight for each edge");
-  new (at) Task<EdgeFinding>(keep(indptr, indices, weights), [&] {
-    return std::make_unique<EdgeFinding>(
-        EdgeFindRequest{rows.start, rows.row, weights.data(), static_cast<u32>(rows.n), n_right, columns_are_left, cover, k, least,
-                        sizes_of(columns_are_left, min_left, min_right, min_edges, max_left, max_right), threads});
-  });
+  new (at) Task<EdgeFinding>(keep(indptr, indices, weights), [&] { return std::make_unique<EdgeFinding>(request, weights.data(), cover); });
 }
 
 /// Answers as (value, left, right).
@@ -81,12 +72,12 @@ void bind_finding(nb::module_& module) {
       .value("weight", Objective::weight)
       .value("surprise", Objective::surprise);
   bind_finding<Finding>(module, "Finding")
-      .def("__init__", &begin, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "objective"_a, "k"_a, "least"_a, "terms"_a,
-           "covered"_a, "min_left"_a, "min_right"_a, "min_edges"_a, "max_left"_a, "max_right"_a, "threads"_a, "only_opens"_a = false)
+      .def("__init__", &begin, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "k"_a, "least"_a, "sizes"_a, "threads"_a, "objective"_a,
+           "terms"_a, "covered"_a, "only_opens"_a = false)
       .def("opened", &opened);
   bind_finding<EdgeFinding>(module, "EdgeFinding")
-      .def("__init__", &begin_of_edges, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "weights"_a, "cover"_a, "k"_a, "least"_a,
-           "min_left"_a, "min_right"_a, "min_edges"_a, "max_left"_a, "max_right"_a, "threads"_a);
+      .def("__init__", &begin_of_edges, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "k"_a, "least"_a, "sizes"_a, "threads"_a,
+           "weights"_a, "cover"_a);
 }
 
 }  // namespace bicliq

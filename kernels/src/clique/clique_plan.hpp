@@ -12,8 +12,7 @@
 #include "clique/first_clique.hpp"
 #include "clique/search_order.hpp"
 #include "graphs/csr.hpp"
-
-#include <chrono>
+#include "lanes/workers.hpp"
 
 namespace bicliq {
 
@@ -24,12 +23,17 @@ class CliquePlan {
   template <class Check>
   void make(const Rows& graph, u32 lower_bound, const Check& check) {
     best = lower_bound;
-    order_seconds = timed([&] { cores = find_cores(graph, check); });
-    heuristic_seconds = timed([&] {
+    {
+      const Stopwatch watch(order_seconds);
+      cores = find_cores(graph, check);
+    }
+    {
+      const Stopwatch watch(heuristic_seconds);
       if (graph.n && lower_bound == 0) keep({cores.n() - 1});
       FirstCliques(cores, best, [this](std::vector<u32> places) { keep(std::move(places)); }, [&check] { return check(), false; }).find();
-    });
-    order_seconds += timed([&] { choose(check); });
+    }
+    const Stopwatch watch(order_seconds);
+    choose(check);
     is_complete = true;
   }
 
@@ -46,12 +50,6 @@ class CliquePlan {
   static constexpr u32 kMostWhole = 8192;
   static constexpr double kDense = 0.1;
 
-  template <class F>
-  static double timed(F f) {
-    const auto start = std::chrono::steady_clock::now();
-    f();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  }
   template <class Check>
   void choose(const Check& check) {
     first_root = cores.first_of_core(best);
@@ -73,23 +71,12 @@ class CliquePlan {
   bool is_one_graph(u32 left) const {
     return left <= kMostWhole && cores.density(first_root) >= kDense && words_a_lane(left) <= words_a_lane(cores.degeneracy);
   }
-  /// Puts the later neighbours of the places that are left in order, as bisection needs them:
-  /// transposed twice.
+  /// Puts the later neighbours of the places that are left in order, as bisection needs them.
   template <class Check>
   void sort_later(const Check& check) {
-    const u32 n = cores.n();
-    std::vector<u32> degree(n, 0);
-    for (u64 e = cores.start[first_root]; e < cores.later.size(); ++e) ++degree[cores.later[e]];
-    const auto earlier = gathered<u64, u32>(n, [&](usize p) { return degree[p]; }, [&](const auto& tell) {
-      each_vertex(n - first_root, check, [&](u32 v) {
-        const u32 p = first_root + v;
-        for (u64 e = cores.start[p]; e < cores.start[p + 1]; ++e) tell(cores.later[e], p);
-      });
-    });
-    std::vector<u64> next = cores.start;
-    each_vertex(n - first_root, check, [&](u32 v) {
-      const u32 p = first_root + v;
-      for (u64 e = earlier.start[p]; e < earlier.start[p + 1]; ++e) cores.later[next[earlier.row[e]]++] = p;
+    each_vertex(cores.n() - first_root, check, [&](u32 v) {
+      const auto at = [&](u32 p) { return cores.later.begin() + static_cast<i64>(cores.start[p]); };
+      std::sort(at(first_root + v), at(first_root + v + 1));
     });
   }
   template <class Check>

@@ -87,28 +87,44 @@ class TreeGiver {
   TreeParcel parcel_;
 };
 
+/// The sum of one (p,q).
+class SingleSum {
+ public:
+  Total total;
+  LargeTerms large;  // {n, k, m, l}: C(n, k) · C(m, l)
+
+ protected:
+  SingleSum(u32 p, u32 q) : size_{p, q} {}
+  /// Adds what a leaf comes to, or takes it away.
+  void add(const Held& s, u128 value, i64 sign) {
+    if (value == kTooLarge)
+      large.add({s.optional[0], size_[0] - s.held[0], s.optional[1], size_[1] - s.held[1]}, sign);
+    else if (sign > 0)
+      total.add(value);
+    else
+      total.subtract(value);
+  }
+  u32 size_[2];
+  Binomials choose_;
+};
+
 /// One (p,q), and nothing else.
-class OneSize {
+class OneSize : public SingleSum {
  public:
   struct Part {
     void operator+=(Part) {}
     void operator-=(Part) {}
   };
   static constexpr bool kOfVertices = false, kGivesTrees = false;
-  OneSize(u32 p, u32 q) : size_{p, q} {}
+  OneSize(u32 p, u32 q) : SingleSum(p, q) {}
 
-  Total total;
-  LargeTerms large;  // {n, k, m, l}: C(n, k) · C(m, l)
   Part leaf(const Held& s) {
-    add(s);
+    add(s, value(s), 1);
     return {};
   }
   std::pair<Part, Part> difference(const Held& more, const Held& less) {
-    add(more);
-    if (const u128 x = value(less); x != kTooLarge)
-      total.subtract(x);
-    else
-      large.add(key(less), -1);
+    add(more, value(more), 1);
+    add(less, value(less), -1);
     return {};
   }
   void hold(u32, u32, Part) {}
@@ -116,24 +132,15 @@ class OneSize {
   void end_of_root() {}
 
  private:
-  void add(const Held& s) {
-    if (const u128 x = value(s); x != kTooLarge)
-      total.add(x);
-    else
-      large.add(key(s), 1);
-  }
-  LargeTerms::Key key(const Held& s) const { return {s.optional[0], size_[0] - s.held[0], s.optional[1], size_[1] - s.held[1]}; }
   u128 value(const Held& s) {
     if (s.sure(0) < size_[0] || s.sure(1) < size_[1]) return 0;
     return checked_product(choose_(s.optional[0], size_[0] - s.held[0]), choose_(s.optional[1], size_[1] - s.held[1]));
   }
-  u32 size_[2];
-  Binomials choose_;
 };
 
 /// One (p,q), in all and of each vertex. No term of a vertex exceeds the count of all, which says
 /// whether any of them wrapped.
-class EachVertex {
+class EachVertex : public SingleSum {
  public:
   struct Part {
     u128 all = 0, of_optional[2] = {0, 0};
@@ -147,23 +154,21 @@ class EachVertex {
     }
   };
   static constexpr bool kOfVertices = true, kGivesTrees = false;
-  EachVertex(u32 p, u32 q, u32 n_roots, u32 n_rows) : size_{p, q} {
+  EachVertex(u32 p, u32 q, u32 n_roots, u32 n_rows) : SingleSum(p, q) {
     of_vertex[0].assign(n_roots, 0);
     of_vertex[1].assign(n_rows, 0);
   }
 
-  Total total;
-  LargeTerms large;  // as of `OneSize`; where there are some, the counts of vertices are worth nothing
-  std::vector<u128> of_vertex[2];
+  std::vector<u128> of_vertex[2];  // worth nothing where there are large terms
   Part leaf(const Held& s) {
     const Part part = value(s);
-    add(s, part, 1);
+    add(s, part.all, 1);
     return part;
   }
   std::pair<Part, Part> difference(const Held& more, const Held& less) {
     const Part x = value(more), y = value(less);
-    add(more, x, 1);
-    add(less, y, -1);
+    add(more, x.all, 1);
+    add(less, y.all, -1);
     return {x, y};
   }
   void hold(u32 a, u32 id, const Part& part) { of_vertex[a][id] += part.all; }
@@ -171,14 +176,6 @@ class EachVertex {
   void end_of_root() {}
 
  private:
-  void add(const Held& s, const Part& part, i64 sign) {
-    if (part.all == kTooLarge)
-      large.add({s.optional[0], size_[0] - s.held[0], s.optional[1], size_[1] - s.held[1]}, sign);
-    else if (sign > 0)
-      total.add(part.all);
-    else
-      total.subtract(part.all);
-  }
   /// With one optional vertex of side a prescribed, one less is left to choose from, and to choose.
   u128 ways(u32 a, const Held& s, u32 prescribed) {
     if (s.held[a] + prescribed > size_[a] || s.optional[a] < prescribed) return 0;
@@ -189,8 +186,6 @@ class EachVertex {
     if (left == 0 || right == 0) return {};
     return {checked_product(left, right), {checked_product(ways(0, s, 1), right), checked_product(left, ways(1, s, 1))}};
   }
-  u32 size_[2];
-  Binomials choose_;
 };
 
 /// All (p,q) up to a largest p and q. Small leaves are first added up by what they hold and have

@@ -1,16 +1,18 @@
-// bind_warps.cpp: searches of a device on threads of this machine: a module of its own, for tests.
+// warps.cpp: searches of a device on threads of this machine: a module of its own, for tests.
 //
 // `run_clique_groups` and `run_pivot_groups` run the kernels of clique.cu and of pivots.cu with a
 // thread for each group of 32 lanes, on the same memory that a launch would get: the tests drive
 // the whole search with them. `run_butterfly_threads` does that with the threads of butterflies.cu,
-// many to a thread of this machine. `find_best` is the search for the best (warp_finding.hpp).
+// many to a thread of this machine, `count_trees` what trees.cu does. `find_best` is the search for
+// the best (warp_finding.hpp).
 #include "clique/warp_clique.hpp"
 #include "clique/warp_roots.hpp"
 #include "bindings/bindings.hpp"
 #include "counting/butterfly_paths.hpp"
+#include "counting/count128.hpp"
 #include "counting/pivot_waves.hpp"
-#include "best/warp_finding.hpp"
 #include "lanes/workers.hpp"
+#include "warp_finding.hpp"
 
 #include <nanobind/stl/tuple.h>
 
@@ -75,6 +77,38 @@ void run_butterfly_threads(usize launch, u64 batch, u64 n_threads, bool edge_sha
   });
 }
 
+/// Adds up exactly, as trees.cu does.
+struct HostCells {
+  static constexpr bool kOfVertices = false;
+  explicit HostCells(const CellShape& shape) : sums(shape.cells(), 0), shape_(shape) {
+    for (u32 n = 0; n <= kMostOptional; ++n)
+      for (u32 k = 0; k <= n; ++k) choose_[n][k] = k == 0 || k == n ? 1 : choose_[n - 1][k - 1] + choose_[n - 1][k];
+  }
+  void add(const Held& s, bool negative) {
+    const u64 row = shape_.row(s.held[0], s.optional[0]);
+    const u32 first = s.held[1], n = s.optional[1];
+    for (u32 k = 0; k <= n && first + k < shape_.width(); ++k) sums[row + first + k] += negative ? 0 - choose_[n][k] : choose_[n][k];
+  }
+  std::vector<u128> sums;
+
+ private:
+  const CellShape shape_;
+  u128 choose_[kMostOptional + 1][kMostOptional + 1] = {};
+};
+
+/// The cells of some trees, (high halves, low halves) modulo 2^128: what the device does, in lanes
+/// of this machine.
+nb::tuple count_trees(const Input<u32>& trees, u32 most_roots, u32 most_rows, u32 optional) {
+  HostCells cells({{most_roots, most_rows}, optional});
+  TreeSearch<HostCells> search({{2, 2}, {most_roots, most_rows}}, cells);
+  without_lock([&] {
+    for (std::size_t at = 0; at + kTreeWords <= trees.size(); at += kTreeWords) search.search(trees.data() + at);
+  });
+  std::vector<u64> halves[2];
+  for (const u128 sum : cells.sums) halves[0].push_back(static_cast<u64>(sum >> 64)), halves[1].push_back(static_cast<u64>(sum));
+  return arrays_of(std::move(halves[0]), std::move(halves[1]));
+}
+
 /// (what has been found as (value, rows, columns), nodes); `terms` are those of rows and of columns
 /// by their numbers in the input, `roots` places in the search order, `sizes` in rows and columns.
 nb::object find_best(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, bool columns_are_left,
@@ -112,6 +146,7 @@ NB_MODULE(_cpu_warps, module) {
   module.def("run_clique_groups", &bicliq::run_clique_groups, "launch"_a, "n_groups"_a, "width"_a);
   module.def("run_pivot_groups", &bicliq::run_pivot_groups, "launch"_a, "n_groups"_a, "from"_a, "of_vertices"_a);
   module.def("run_butterfly_threads", &bicliq::run_butterfly_threads, "launch"_a, "batch"_a, "n_threads"_a, "edge_shares"_a);
+  module.def("count_trees", &bicliq::count_trees, "trees"_a, "most_roots"_a, "most_rows"_a, "optional"_a);
   module.def("find_best", &bicliq::find_best, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "objective"_a, "k"_a, "least"_a, "row_terms"_a,
              "column_terms"_a, "sizes"_a, "roots"_a, "threads"_a);
 }

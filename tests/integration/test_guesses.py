@@ -1,0 +1,268 @@
+"""What a table may hold beside its edges: each is read as what it is and said, or refused."""
+
+from __future__ import annotations
+
+import os
+
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+import bicliq
+from bicliq.flows.update import watch_flow
+from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.formats.files import read_lines
+from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
+from tests.integration.server import ask, logs_of, wait_for
+
+
+def read(source, **settings) -> EdgeTable:
+    return read_edge_table(source, IngestSettings(**settings))
+
+
+def written(folder, name, content):
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return str(path)
+
+
+def edges_of(table: EdgeTable) -> set[tuple[object, object]]:
+    left, right = table.left_ids.to_pylist(), table.right_ids.to_pylist()
+    return {(left[u], right[v]) for u, v in zip(table.left, table.right, strict=True)}
+
+
+def said_of(source, **settings) -> str:
+    return "\n".join(read(source, **settings).summary["assumed"])
+
+
+# ---- sets and baskets ----------------------------------------------------------------------------
+
+
+MANY = "".join(f"t{i}\t\tg{i},0.5\n" for i in range(200))
+
+
+def test_genes_with_weights_are_genes_and_that_is_said(tmp_path):
+    table = read(written(tmp_path, "e.gmt", "s1\t\tTP53,1.0\tEGFR,0.5\ns2\t\tTP53,0.25\tTP53,1e-3\t\n"))
+    assert edges_of(table) == {("s1", "TP53"), ("s1", "EGFR"), ("s2", "TP53")}
+    assert table.summary["duplicates"] == 1
+    (said,) = table.summary["assumed"]
+    assert "'TP53,1.0'" in said
+    assert "left out" in said
+    with pytest.raises(InputError, match=r"line 202: 'KRAS' has no number"):
+        read(written(tmp_path, "f.gmt", "s1\t\tTP53,1.0\n" + MANY + "s2\t\tKRAS\n"))
+    plain = read(written(tmp_path, "g.gmt", "s1\t\t1,4-dioxane\t2,5\ns2\t\tTP53\n"))
+    assert ("s1", "2,5") in edges_of(plain)
+    assert plain.summary["assumed"] == []
+
+
+NAMED_BASKETS = "T1,jam,milk\nT2,tea\nT3,jam,tea\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        (NAMED_BASKETS, "T1"),
+        ("id,items\n" + NAMED_BASKETS, "T1"),
+        ("1 10 20\n2 10\n3 20 30\n", "1"),
+        ("2024-001;a\n2024-002;b;a\n2024-003;b\n", "2024-001"),
+    ],
+)
+def test_names_before_baskets_are_said_and_can_be_taken_as_such(tmp_path, text, first):
+    path = written(tmp_path, "t.dat", text)
+    said = said_of(path, format="baskets")
+    assert f"{first!r} and the first words of the other lines" in said
+    assert "left = '0'" in said
+    table = read(path, format="baskets", left="0", header=text.startswith("id") or None)
+    assert len(table.left_ids) == 3
+    assert first in map(str, table.left_ids.to_pylist())
+    assert first not in map(str, table.right_ids.to_pylist())
+
+
+@pytest.mark.parametrize(
+    "text", ["jam milk\ntea\njam tea\n", "1 2\n3 4\n5 6\n", "T1 jam\nT2 T1\nT3 jam\n", "a1 b2\na2 b3\n"]
+)
+def test_items_that_come_first_are_no_names_of_baskets(tmp_path, text):
+    assert "first words" not in said_of(written(tmp_path, "t.dat", text), format="baskets")
+
+
+def test_baskets_that_have_names_are_several_files_and_hold_what_they_hold(tmp_path):
+    written(tmp_path, "1.dat", "T1 jam tea\nT2\n")
+    written(tmp_path, "2.dat", "T1 wine\nT3 tea\n")
+    table = read(f"{tmp_path}/*.dat", format="baskets", left="0")
+    assert edges_of(table) == {("T1", "jam"), ("T1", "tea"), ("T1", "wine"), ("T3", "tea")}
+    assert table.summary["noted"] == {"empty_rows": 1}
+    with pytest.raises(InputError, match="left = '1'"):
+        read(f"{tmp_path}/1.dat", format="baskets", left="1")
+
+
+def test_names_before_baskets_in_memory_are_said():
+    baskets = [["T1", "jam", "milk"], ["T2", "tea"], ["T3", "jam", "tea"]]
+    assert "dict of baskets" in said_of(baskets)
+    assert "dict of baskets" in said_of(pl.Series(baskets))
+    assert said_of({"T1": ["jam", "milk"], "T2": ["tea"]}) == ""
+
+
+# ---- matrices ------------------------------------------------------------------------------------
+
+
+def test_entries_of_a_sparse_matrix_that_are_there_twice_are_summed():
+    twice = sp.coo_array(([1.0, -1.0, 2.0, 3.0, 1.0], ([0, 0, 0, 1, 1], [0, 0, 1, 0, 0])), shape=(2, 2))
+    for matrix in (twice, twice.tocsr(), sp.csr_array(([1.0, -1.0, 2.0, 3.0, 1.0], [0, 0, 1, 0, 0], [0, 3, 5]))):
+        table = read(matrix, weight="weight")
+        assert edges_of(table) == {(0, 1), (1, 0)}
+        assert table.weight.tolist() == [2.0, 4.0]
+    assert twice.nnz == 5  # what was given stays as it is
+    assert read(twice).summary["noted"]["summed_entries"] == 2
+    assert bicliq.from_matrix(twice, ["a", "b"], ["x", "y"]).num_rows == 2
+
+
+COUNTS = pd.DataFrame({"who": list("aabbc"), "what": list("xyxzz")})
+
+
+@pytest.mark.parametrize("door", ["frame", "csv", "tsv", "parquet"])
+def test_totals_of_a_cross_table_are_named(tmp_path, door):
+    cross = pd.crosstab(COUNTS.who, COUNTS.what, margins=True)
+    source = {"frame": lambda: cross}.get(door, lambda: f"{tmp_path}/t.{door}")
+    cross.to_csv(f"{tmp_path}/t.csv")
+    cross.to_csv(f"{tmp_path}/t.tsv", sep="\t")
+    cross.reset_index().to_parquet(f"{tmp_path}/t.parquet")
+    said = said_of(source(), format="matrix")
+    assert "column 'All' holds the sums of those before it" in said
+    assert "margins" in said
+    bare = cross.drop(index="All", columns="All")
+    assert "sums" not in said_of(bare, format="matrix")
+    below = cross.drop(columns="All")
+    below.to_csv(f"{tmp_path}/t.{door if door in ('csv', 'tsv') else 'csv'}", sep="\t" if door == "tsv" else ",")
+    if door != "parquet":
+        assert "its last row holds the sums of those above it" in said_of(
+            below if door == "frame" else source(), format="matrix"
+        )
+
+
+def test_cells_that_add_up_by_chance_are_no_totals():
+    assert "sums" not in said_of(pd.DataFrame({"a": [1, 0], "b": [0, 1], "c": [1, 1]}), format="matrix")
+
+
+# ---- labels and columns --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("marks", ["''", "“”", "‘’", "«»", "„“", "``"])
+@pytest.mark.parametrize("door", ["csv", "frame"])
+def test_labels_in_other_quotes_are_counted_and_said(tmp_path, marks, door):
+    begin, end = marks
+    names = [f"{begin}{name}{end}" for name in ("jam", "tea")]
+    path = written(tmp_path, "t.csv", "u,v\n" + "".join(f"ann,{name}\n" for name in names))
+    table = read(path if door == "csv" else pd.DataFrame({"u": "ann", "v": names}))
+    assert table.summary["noted"] == {"quoted": 2}
+    assert f"2 labels of the right side are in quotes, as {names[0]!a}" in "\n".join(table.summary["assumed"])
+
+
+def test_an_apostrophe_makes_no_quotes():
+    assert read(pd.DataFrame({"u": ["'s-Hertogenbosch", "rock'"], "v": ["a", "b"]})).summary["assumed"] == []
+
+
+@pytest.mark.parametrize(
+    ("true", "given", "likely"),
+    [
+        ("utf-8", "latin-1", "utf-8"),
+        ("utf-8", "cp1252", "utf-8"),
+        ("utf-8", "mac-roman", "utf-8"),
+        ("utf-8", "cp437", "utf-8"),
+        ("cp1252", "latin-1", "cp1252"),
+    ],
+)
+def test_a_wrong_encoding_is_said_with_the_likely_one(tmp_path, true, given, likely):
+    text = "who,what\nJosé,café “noir“\nbob,tea\n"
+    path = written(tmp_path, "t.csv", text.encode(true))
+    table = read(path, encoding=given)
+    said = "\n".join(table.summary["assumed"])
+    assert f"encoding = {likely!r}" in said
+    assert table.summary["noted"]["garbled"] >= 1
+    assert "garbled" not in read(path, encoding=likely).summary["noted"]
+
+
+def test_labels_that_were_garbled_before_are_said():
+    table = read(pd.DataFrame({"u": ["JosÃ©", "bob"], "v": ["tea", "tea"]}))
+    assert "'Jos\\xc3\\xa9'" in (said := "\n".join(table.summary["assumed"])), said
+    assert "'Jos\\xe9'" in said
+    assert read(pd.DataFrame({"u": ["José", "SÃO", "Ã", "€5"], "v": list("abcd")})).summary["assumed"] == []
+
+
+@pytest.mark.parametrize("door", ["csv", "frame", "parquet"])
+def test_a_number_that_names_one_column_and_counts_another_is_refused(tmp_path, door):
+    frame = pd.DataFrame({"1": ["a", "b"], "0": ["x", "y"]})
+    frame.to_csv(f"{tmp_path}/t.csv", index=False)
+    frame.to_parquet(f"{tmp_path}/t.parquet")
+    source = frame if door == "frame" else f"{tmp_path}/t.{door}"
+    with pytest.raises(
+        InputError, match=r"left = '0' may be the column called '0' or that of this number from 0, called '1'"
+    ):
+        read(source, left="0", right="1", header=True if door == "csv" else None)
+    assert edges_of(read(frame.rename(columns={"1": "0", "0": "1"}), left="0", right="1")) == {("a", "x"), ("b", "y")}
+
+
+# ---- messages ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("blanks", ["   ", "\t"])
+def test_a_line_of_blanks_alone_is_named(tmp_path, blanks):
+    path = written(tmp_path, "t.csv", f"ann,jam\n{blanks}\nbob,jam\n")
+    with pytest.raises(InputError, match=r"line 2: holds blanks alone; take it out, or drop such lines with ragged"):
+        read(path)
+    assert read(path, ragged="drop").summary["dropped_ragged"] == 1
+
+
+@pytest.mark.parametrize("ask", [bicliq.enumerate, bicliq.clique])
+def test_a_complex_matrix_is_refused_by_its_head(tmp_path, ask):
+    path = written(tmp_path, "c.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 2 0.0 0.5\n")
+    with pytest.raises(InputError, match=r"line 1: .* complex numbers"):
+        ask(path)
+
+
+@pytest.mark.parametrize("place", ["loop.csv", "*.csv", "", "names"])
+def test_a_loop_of_links_is_called_one(tmp_path, place):
+    os.symlink("loop.csv", tmp_path / "loop.csv")
+    ask = read_lines if place == "names" else read
+    with pytest.raises(InputError, match=r"loop\.csv: is a loop of symbolic links; "):
+        ask(str(tmp_path / place.replace("names", "loop.csv")))
+
+
+def test_names_are_folded_as_the_labels_were(tmp_path):
+    shop = {"Ann": ["Jam", "tea"], "BOB": ["JAM", "wine"], "cid": ["jam"]}
+    asked = {"fold": "case", "min_left": 2}
+    assert next(iter(bicliq.find(shop, containing=["ANN"], **asked)))["left"] == ["ann", "bob", "cid"]
+    assert next(iter(bicliq.find(shop, within=["Ann", "bob"], **asked)))["left"] == ["ann", "bob"]
+    assert next(iter(bicliq.find(shop, by="weight", left_weights={"Ann": 2.0, "BOB": 1.0}, **asked)))["value"] == 3.0
+    groups = bicliq.enumerate(shop, store=str(tmp_path / "s"), **asked)
+    assert groups.where(with_left=["Ann"]).to_arrow().num_rows == 1
+    with pytest.raises(InputError, match="the nearest is 'ann'"):
+        bicliq.find(shop, containing=["anne"], **asked)
+    with pytest.raises(InputError, match="give each one"):
+        bicliq.find(shop, by="weight", left_weights={"Ann": 2.0, "ann": 1.0}, **asked)
+    rules = bicliq.rules(shop, min_support=0.1, fold="case", consequents=["JAM"])
+    assert len(rules.to_arrow()) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("p.net", '*Vertices 3\n1 "a"\n2 "b"\n3 "c"\n*Edges\n1 2\n2 3\n1 3\n'),
+        ("p.dl", "DL n=3 format=edgelist1\nlabels embedded\ndata:\na b\nb c\na c\n"),
+    ],
+)
+def test_a_network_of_one_mode_is_not_guessed_to_be_one_set(tmp_path, name, text):
+    found = bicliq.clique(written(tmp_path, name, text))
+    assert len(found.members) == 3
+    assert found.account["assumed"] == []
+
+
+def test_the_flow_of_a_watch_says_what_was_dropped(tmp_path, prefect_server):
+    written(tmp_path, "a.csv", "u,v\nann,jam\nbob,\nann,jam\n")
+    asked = {"store": str(tmp_path / "s"), "ingest": {"nulls": "drop"}, "cluster": {"local": True}}
+    watch_flow(str(tmp_path / "*.csv"), asked, settle=0)
+    (run,) = ask(f"{prefect_server}/flow_runs/filter", {"flow_runs": {"name": {"like_": f"{tmp_path}"}}})
+    said = wait_for(lambda: (log := logs_of(prefect_server, run["id"])) and "rows read" in log and log, 30)
+    assert "3 rows read: 1 repeats an edge; 1 dropped: nulls" in said
+    assert "was taken for names of columns" in said
