@@ -299,19 +299,33 @@ class Folder:
             self.write_bytes(name, data)
         return True
 
-    def commit(self, name: str, record: R) -> R:
+    def commit(self, name: str, record: R, attempts: str | None = None, replaces: Record | None = None) -> R:
         """Write a record for good, and return the one that stands.
 
-        On an object store the first that was written. Files that only this one names are then
-        removed; a claim must be held on a local disk.
+        On a local disk, where a claim must be held, this one; on an object store the first that was
+        written. Nothing else can be committed any more, so the files of others are removed.
+
+        Parameters
+        ----------
+        name, record
+            What is written.
+        attempts
+            Folder in this one that may have files of other attempts; None: they are left.
+        replaces
+            The record that is there, and is to go.
         """
+        stands, left = record, set() if replaces is None else {*replaces.named}
         if self.is_local:
             self.write(name, record)
-        elif not self.create(name, record):
-            stands = self.read(type(record), name)
-            self.remove(*(file for file in record.named if file not in stands.named))
-            return stands
-        return record
+        else:
+            if replaces is not None:
+                self.remove(name)
+            if not self.create(name, record):
+                stands, left = self.read(type(record), name), left | {*record.named}
+        if attempts is not None:
+            left |= {file for file in self.files(attempts) if record.may_name(name, file)}
+        self.remove(*(left - {*stands.named}))
+        return stands
 
     def read(self, kind: type[R], name: str | None = None) -> R:
         """Read a record; by default the one that has its kind's own name.

@@ -260,12 +260,8 @@ class RunFolder(Folder):
         What other attempts left, finished or not, is removed: nothing of it can be committed any
         more.
         """
-        name = Commit.name(commit.partition)
-        if replaces is not None and not self.is_local:
-            self.remove(name)
-        stands = self.commit(name, commit)
         folder = f"bicliques/partition={commit.partition:05d}"
-        self.remove(*(name for name in self.files(folder) if name != stands.file))
+        stands = self.commit(Commit.name(commit.partition), commit, folder, replaces)
         if stands.file == commit.file:
             self.remove(Failure.name(commit.partition))
         return stands

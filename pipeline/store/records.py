@@ -32,9 +32,11 @@ class StoreRecord(Record, kind="store", at="bicliq-store.json"):
 
 # ---- graphs --------------------------------------------------------------------------------------
 
+GRAPH_FILES = r"(edges|changed|left_ids|right_ids|rows)(?P<attempt>-\w+)?\.parquet"
+
 
 @dataclass(frozen=True, kw_only=True)
-class StoredGraph(Record, kind="graph", at="graph.json", files=r"(edges|changed|left_ids|right_ids|rows)\.parquet"):
+class StoredGraph(Record, kind="graph", at="graph.json", files=GRAPH_FILES):
     """A graph: whole, or told by what differs from another one (`pipeline.store.edges`).
 
     Parameters
@@ -227,14 +229,9 @@ class Sources(Record, kind="sources", at="sources/{}.json"):
 
 @dataclass(frozen=True, kw_only=True)
 class Took(Record, kind="took", at="took/{:05d}.json"):
-    """Files that a run took after its run.json was written, which nobody writes again.
+    """Files that a run took after its run.json was written: a watch's first, or without change.
 
-    The first ones of a watch, and those that changed nothing.
-
-    Parameters
-    ----------
-    taken, alone
-        The files, and whether all edges of the run are from them.
+    `alone` says that all edges of the run are from them.
     """
 
     taken: dict[str, TakenFile]
@@ -375,12 +372,10 @@ class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced)(?P<
     run, graph
         Name of the run, which follows from the graph and the settings (planned again, it is
         resumed), and the graph it searches.
-    side, n_roots
-        The enumerated side, and its vertices: the roots.
+    side, n_roots, partitions
+        The enumerated side, and the numbers of its vertices, the roots, and of partitions.
     n_left, n_right, n_edges
         Size of the searched graph, after reduction; without isolated vertices.
-    partitions
-        Number of partitions.
     est_bytes, est_cost
         Estimated memory of the largest partition while it is searched; and estimated work: paths of
         two edges from all roots.
@@ -415,10 +410,6 @@ class Checks(Record, kind="checks", at="checks.json"):
 
     Parameters
     ----------
-    run, source, rows, graph
-        The run, the table, its rows, and the graph that was made of it.
-    created
-        When it was checked (ISO, UTC).
     last
         The run of the same table that it was compared with, or None.
     checks
@@ -568,22 +559,15 @@ class Numbered(Record, kind="number", at="publications/number-{}.json"):
     ----------
     run, counted
         The run that is the latest since, and that whose counts were published; None: there is none.
-    created
-        When that was (ISO, UTC); None: nothing was published.
+    created, source
+        When that was (ISO, UTC); None: nothing was published. And a hash of the table's name, where
+        the input of the run was checked.
     """
 
     run: Name | None = None
     counted: Name | None = None
     created: str | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class LastOfSource(Record, kind="last of a source", at="publications/source-{}.json"):
-    """Which run of a table was published last, and when."""
-
-    run: Name
-    created: str
-    asks: Asks
+    source: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
