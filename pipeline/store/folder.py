@@ -302,17 +302,9 @@ class Folder:
     def commit(self, name: str, record: R, attempts: str | None = None, replaces: Record | None = None) -> R:
         """Write a record for good, and return the one that stands.
 
-        On a local disk, where a claim must be held, this one; on an object store the first that was
-        written. Nothing else can be committed any more, so the files of others are removed.
-
-        Parameters
-        ----------
-        name, record
-            What is written.
-        attempts
-            Folder in this one that may have files of other attempts; None: they are left.
-        replaces
-            The record that is there, and is to go.
+        On a local disk, where a claim must be held, this one; on an object store the first, but for
+        one that it `replaces`. No other can be committed any more: what other attempts left in the
+        folder `attempts` is removed.
         """
         stands, left = record, set() if replaces is None else {*replaces.named}
         if self.is_local:
@@ -482,10 +474,7 @@ class Folder:
         return {name: values_of(table[name].chunk(0).values) for name in table.column_names}, about
 
     def check(self, file: StoredFile) -> None:
-        """Compare a file's size and checksum with its record.
-
-        Raises DamageError where they differ.
-        """
+        """Compare a file's size and checksum with its record; raises DamageError."""
         self._compare_size(file)
         state = xxhash.xxh3_128()
         path = self.path_of(file.name)
@@ -516,10 +505,8 @@ class Folder:
     def claim(self, name: str) -> Iterator[None]:
         """Hold something of this folder for this process.
 
-        Another that wants it waits here, until we are done or dead, and says so before long.
-
-        Object stores know no locks: there all go on at once, and `create_record` says who came
-        first.
+        Another that wants it waits here, until we are done or dead, and says so before long. Object
+        stores know no locks: there all go on at once, and `create` says who came first.
         """
         if not self.is_local:
             yield

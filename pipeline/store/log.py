@@ -4,14 +4,13 @@ Whoever publishes a run, joins edges, rolls back or prunes takes the next number
 there (`publications/number-00000012.json` names the run). Of two at once one gets the number; the
 other looks again, and is refused where what it stands on is no longer the latest, or goes. So no
 version can leave another's edges out without a word, on a disk or on an object store that creates
-an object only if it is absent.
+an object only if it is absent. A record a source says which run of that table was the last one.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import xxhash
 
@@ -24,6 +23,7 @@ from bicliq.pipeline.store.records import (
     Asks,
     Checks,
     Counts,
+    LastOfSource,
     Manifest,
     Numbered,
     Pruned,
@@ -33,9 +33,6 @@ from bicliq.pipeline.store.records import (
 
 PLACE = "publications"
 """Folder of a store."""
-
-READ_AT_ONCE = 256
-"""Entries of the log that are read side by side."""
 
 
 class Overtaken(InputError):
@@ -95,18 +92,11 @@ def last_moments(store: Store) -> dict[str, str]:
 
 
 def last_of_source(store: Store, source: str) -> Checks | None:
-    """Return the checks of the run of a table that was published last; raises DamageError."""
-    numbers = sorted(_numbers(_names(store)), reverse=True)
-    for first in range(0, len(numbers), READ_AT_ONCE):
-        names = map(number_name, numbers[first : first + READ_AT_ONCE])
-        for entry in store.root.read_each(Numbered, names).values():
-            if isinstance(entry, DamageError):
-                raise entry
-            run = entry.counted or entry.run
-            asks: Asks = "counts" if entry.counted else "bicliques"
-            if entry.source == _hash_of(source) and run and published_at(store.run(run), asks) is not None:
-                return store.run(run).read(Checks)
-    return None
+    """Return the checks of the run of a table that was published last."""
+    one = store.root.find(LastOfSource, _name_of_source(source))
+    if one is None or published_at(store.run(one.run), one.asks) != one.created:
+        return None
+    return store.run(one.run).read(Checks)
 
 
 # ---- writing -------------------------------------------------------------------------------------
@@ -142,17 +132,18 @@ def make_next(folder: RunFolder, created: str, follows: str | None = None, asked
             base = store.graph(path.split("/")[1]).base() if path.startswith("graphs/") else None
             if base is not None:
                 _refuse_pruned(store, f"{base.place}/{StoredGraph.at}")
-        if take_number(store, number + 1, Numbered(run=folder.run, created=created, source=_source_of(folder))):
+        if take_number(store, number + 1, Numbered(run=folder.run, created=created)):
             break
+    tell_source(folder, created)
 
 
 def number_counts(folder: RunFolder, created: str) -> None:
     """Write down that counts of a run were published; the latest run stays what it is."""
-    about: Any = {"counted": folder.run, "created": created, "source": _source_of(folder)}
     taken = False
     while not taken:
         number, latest = last_number(folder.store), latest_published(folder.store)
-        taken = take_number(folder.store, number + 1, Numbered(run=latest, **about))
+        taken = take_number(folder.store, number + 1, Numbered(run=latest, counted=folder.run, created=created))
+    tell_source(folder, created, "counts")
 
 
 def take_number(store: Store, number: int, entry: Numbered) -> bool:
@@ -163,10 +154,12 @@ def take_number(store: Store, number: int, entry: Numbered) -> bool:
         return store.root.create(number_name(number), entry)
 
 
-def _source_of(folder: RunFolder) -> str | None:
-    """Hash of the name of the table whose checks a run has, if its input was checked."""
+def tell_source(folder: RunFolder, created: str, asks: Asks = "bicliques") -> None:
+    """Write down that a run is the last one of its table, if its input was checked."""
     checks = folder.find(Checks)
-    return None if checks is None else _hash_of(checks.source)
+    if checks is not None:
+        record = LastOfSource(run=folder.run, created=created, asks=asks)
+        folder.store.root.write(_name_of_source(checks.source), record)
 
 
 def refuse_many_writers(store: Store, *, one_writer: bool) -> None:
@@ -195,6 +188,18 @@ def refuse_many_writers(store: Store, *, one_writer: bool) -> None:
 # ---- what is missing -----------------------------------------------------------------------------
 
 
+def moments(records: Mapping[str, Record]) -> Iterator[tuple[str, str, Asks]]:
+    """When each run, or its counts, were published, by the records of a store that say so."""
+    for path, record in records.items():
+        run = path.split("/")[1] if path.startswith("runs/") else ""
+        if isinstance(record, Counts):
+            yield record.created, run, "counts"
+        elif isinstance(record, Manifest):
+            yield record.created, run, "bicliques"
+        elif isinstance(record, RunRecord) and record.layered is not None:
+            yield record.layered.manifest.created, run, "bicliques"
+
+
 def next_to_number(records: Mapping[str, Record]) -> tuple[int, Numbered] | None:
     """Return the entry that is missing at the end of the log, and its number.
 
@@ -210,9 +215,7 @@ def next_to_number(records: Mapping[str, Record]) -> tuple[int, Numbered] | None
     from another run was overtaken.
     """
     asked = {record.run: record for record in records.values() if isinstance(record, RunRecord)}
-    held = [record for record in records.values() if isinstance(record, Manifest)]
-    held += [record.layered.manifest for record in asked.values() if record.layered is not None]
-    published = {manifest.run: manifest.created for manifest in held if manifest.run in asked}
+    published = {run: created for created, run, asks in moments(records) if asks == "bicliques" and run in asked}
     entries = [record for _, record in sorted(records.items()) if isinstance(record, Numbered)]
     numbered = [entry for entry in entries if entry.run in published]
     if not entries or not published:
@@ -225,9 +228,7 @@ def next_to_number(records: Mapping[str, Record]) -> tuple[int, Numbered] | None
         return None
     goes_on = {None} if latest is None else {None, latest.run, latest.compacts}
     if asked[last].parent in goes_on or asked[last].beside:
-        checks = records.get(f"runs/{last}/{Checks.at}")
-        source = _hash_of(checks.source) if isinstance(checks, Checks) else None
-        return max(_numbers(set(records))) + 1, Numbered(run=last, created=published[last], source=source)
+        return max(_numbers(set(records))) + 1, Numbered(run=last, created=published[last])
     return None
 
 
@@ -247,8 +248,8 @@ def number_name(number: int) -> str:
     return Numbered.name(f"{number:08d}")
 
 
-def _hash_of(source: str) -> str:
-    return str(xxhash.xxh3_64_hexdigest(source.encode()))
+def _name_of_source(source: str) -> str:
+    return LastOfSource.name(xxhash.xxh3_64_hexdigest(source.encode()))
 
 
 def _backwards(store: Store) -> Iterator[Numbered]:

@@ -123,10 +123,8 @@ class Manifest(Record, kind="manifest", at="manifest.json"):
 
     Parameters
     ----------
-    run, graph, side
-        The run, its graph, and the side that was enumerated.
-    n_left, n_right, n_edges
-        Size of the ingested graph.
+    n_left, n_right, n_edges, side
+        Size of the ingested graph, and the side that was enumerated.
     bicliques, digest
         Bicliques in the data files, and their set digest.
     complete, limit
@@ -369,9 +367,6 @@ class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced)(?P<
 
     Parameters
     ----------
-    run, graph
-        Name of the run, which follows from the graph and the settings (planned again, it is
-        resumed), and the graph it searches.
     side, n_roots, partitions
         The enumerated side, and the numbers of its vertices, the roots, and of partitions.
     n_left, n_right, n_edges
@@ -506,8 +501,6 @@ class PartitionCounts(
 
     Parameters
     ----------
-    partition, plan
-        Its number, and the digest of its plan.
     counts
         Those that are not 0: p, q, and the count as text.
     """
@@ -559,15 +552,22 @@ class Numbered(Record, kind="number", at="publications/number-{}.json"):
     ----------
     run, counted
         The run that is the latest since, and that whose counts were published; None: there is none.
-    created, source
-        When that was (ISO, UTC); None: nothing was published. And a hash of the table's name, where
-        the input of the run was checked.
+    created
+        When that was (ISO, UTC); None: nothing was published.
     """
 
     run: Name | None = None
     counted: Name | None = None
     created: str | None = None
-    source: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastOfSource(Record, kind="last of a source", at="publications/source-{}.json"):
+    """Which run of a table was published last, and when."""
+
+    run: Name
+    created: str
+    asks: Asks
 
 
 @dataclass(frozen=True, kw_only=True)
