@@ -10,7 +10,7 @@ SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/* tests/warps/*)
 # all that it imports (0.35 s instead of 0.14 for --help).
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup setup-dev machine-code wheel wheel-aarch64 demo test nightly test-oldest test-newest test-checked sanitize-cpu sanitize-address sanitize-thread odr test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
+.PHONY: setup setup-dev machine-code wheel wheel-aarch64 demo test nightly mutants test-oldest test-newest test-checked sanitize-cpu sanitize-address sanitize-thread odr test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
 
 # What a run needs: the kernels for the best instruction set of this processor.
 # `make demo WHEEL=dist/….whl` compiles nothing.
@@ -107,9 +107,13 @@ PYTEST = $(BIN)/python -m pytest --numprocesses 4 --dist loadgroup --no-loadscop
 test: setup-dev
 	$(PYTEST)
 
-# All examples, signals and architectures, of which `make test` tries a part (tests/nightly.py).
+# All examples, signals and architectures, of which `make test` tries a part (tests/nightly.py), and
+# whether the tests of a day see forty faults made by hand (`make mutants`, half an hour).
 nightly: setup-dev
 	BICLIQ_NIGHTLY=1 $(PYTEST)
+	$(MAKE) mutants
+mutants: setup-dev
+	$(BIN)/python -m tests.mutants
 
 # The kernels built with the checks of the C++ library, in an environment of their own: what reads
 # beyond a vector ends the test.

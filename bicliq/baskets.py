@@ -8,13 +8,15 @@ from typing import Any, Literal, Unpack
 from bicliq.asking import Reading, read_as
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import Edges
-from bicliq.pipeline.questions.itemsets import find_frequent
+from bicliq.pipeline.questions.itemsets import find_frequent, frequent_in_run
+from bicliq.pipeline.results.bicliques import Bicliques
 from bicliq.pipeline.results.itemsets import Frequent, Itemsets, Rules, RulesAsked, SetsAsked
 from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.store.choice import EVERYTHING
 
 
 def itemsets(
-    baskets: Edges,
+    baskets: Edges | Bicliques,
     min_support: float = 0.01,
     *,
     kind: Literal["closed", "maximal", "all"] = "closed",
@@ -28,7 +30,7 @@ def itemsets(
     ----------
     baskets
         All that `enumerate` takes: left vertices are baskets, right ones items. A frame or file of
-        True and False or 0 and 1 is read as one, a row a basket.
+        True and False or 0 and 1 is read as one, a row a basket. Or a run (`bicliq.open`).
     min_support
         A set is in at least this share of all baskets, those without items included.
     kind
@@ -60,11 +62,11 @@ def itemsets(
      {'support': 0.5, 'itemsets': ['jam', 'tea'], 'count': 2}]
     """
     asked = SetsAsked(kind, max_len)
-    return Itemsets(_frequent(baskets, min_support, threads, reading), asked)
+    return Itemsets(_frequent(baskets, min_support, threads, reading, asked.most_items), asked)
 
 
 def rules(
-    baskets: Edges,
+    baskets: Edges | Bicliques,
     min_support: float = 0.01,
     metric: str = "confidence",
     min_threshold: float = 0.8,
@@ -118,7 +120,7 @@ def rules(
     """
     sides = _labels("antecedents", antecedents), _labels("consequents", consequents)
     asked = RulesAsked(metric, min_threshold, kind, max_len, *sides)
-    return Rules(_frequent(baskets, min_support, threads, reading), asked)
+    return Rules(_frequent(baskets, min_support, threads, reading, asked.most_items), asked)
 
 
 def _labels(side: str, labels: Iterable[Any]) -> tuple[Any, ...]:
@@ -127,5 +129,14 @@ def _labels(side: str, labels: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(labels)
 
 
-def _frequent(baskets: Edges, min_support: float, threads: int, reading: Reading) -> Frequent:
-    return find_frequent(baskets, min_support, load_settings(ingest=read_as(reading), search={"threads": threads}))
+def _frequent(
+    baskets: Edges | Bicliques, min_support: float, threads: int, reading: Reading, most_items: int | None
+) -> Frequent:
+    if isinstance(baskets, Bicliques):
+        if reading or baskets.choice != EVERYTHING:
+            raise InputError(
+                "baskets: a run was read already, and is taken whole; give no where and no options of reading"
+            )
+        return frequent_in_run(baskets.run, min_support)
+    settings = load_settings(ingest=read_as(reading), search={"threads": threads})
+    return find_frequent(baskets, min_support, settings, most_items)

@@ -20,6 +20,7 @@ from bicliq.kernels.contracts import (
 from bicliq.kernels.counting import check_table, choose_count, count_all_bicliques, count_bicliques
 from bicliq.kernels.cpu import BicliqueStream, Stream
 from bicliq.kernels.cuda.row_groups import DeviceRowGroups, encode_on_device
+from bicliq.kernels.cuda.start import start_gpu
 from bicliq.kernels.digest import biclique_hashes, set_digest
 from bicliq.kernels.enumeration import (
     enumerate_maximal_bicliques,
@@ -126,6 +127,7 @@ __all__ = [
     "rewire_rows",
     "row_starts",
     "set_digest",
+    "start_gpu",
     "stream_maximal_bicliques",
     "stream_row_groups",
     "stream_smaller_sides",

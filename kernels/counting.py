@@ -25,6 +25,7 @@ from bicliq.kernels.count_numbers import table_of, together, whole_number_of
 from bicliq.kernels.cpu import load_extension, wait_for
 from bicliq.kernels.cuda.butterflies import CudaButterflies
 from bicliq.kernels.cuda.counting import MOST_WAVES, CudaCount, SearchGivenUp
+from bicliq.kernels.cuda.program import is_anything_loaded
 from bicliq.kernels.cuda.table import CudaTrees, TreeCells, most_optional
 from bicliq.kernels.errors import BackendError, CapacityError, memory_is_capacity
 from bicliq.kernels.machine import Backend, require_backend
@@ -37,6 +38,13 @@ TREE_POLL_SECONDS = 0.002
 
 LEAST_PATIENCE, SECONDS_A_REGISTER = 0.01, 0.13e-9
 """Of a search by levels on a GPU: seconds that it gets in any case, and for its estimated work."""
+
+HOST_SECONDS, HOST_SECONDS_OF_A_START = 0.01, 0.3
+"""What the host's threads get for a count before a GPU does: for one that they should have by then.
+More where the GPU has done nothing yet, since its start takes longer than that."""
+
+SECONDS_A_REGISTER_OF_A_CORE = 3.3e-9
+"""Of the estimated work, on one thread of the host (`kOfACore` of `src/counting/estimate.hpp`)."""
 
 LARGEST_TABLE = 1 << 20
 """Cells of a table of all (p,q): 32 MiB of sums a thread."""
@@ -80,7 +88,9 @@ def count_bicliques(
     per_vertex : bool
         Count for each vertex as well, and for p = q = 2 by "butterfly" for each edge.
     backend : {"cpu", "cuda"}
-        The device time of "cuda" is ``roots`` and ``search``.
+        The device time of "cuda" is ``roots`` and ``search``. Where side and search are left to
+        "auto", a count that the host's threads have within 10 ms (300, where the GPU has not
+        started) is theirs, as its `backend` says.
     progress : callable, optional
         Called about five times a second with a `Progress`.
 
@@ -275,14 +285,18 @@ def count_by_search(
     request: CountRequest, method: str, per_vertex: bool, progress: ProgressCallback | None
 ) -> CountResult:
     """Count one (p,q) by levels (`src/counting/pq.hpp`) or pivots (`src/counting/pivot.hpp`)."""
-    extension = load_extension()
-    p, q, graph = request.p, request.q, request.graph
+    p, q = request.p, request.q
     if max(p, q) > LARGEST_SIDE:  # larger than any graph, and than the 32 bits of the kernels
         none = [np.zeros(n, np.uint64) if per_vertex else None for n in (request.n_left, request.n_right)]
         chosen: Method = "pivot" if method == "pivot" else "levels"
         side: Side = "right" if request.side == "right" else "left"
-        return CountResult(0, p, q, side, chosen, {}, request.threads, f"cpu-{extension.isa}", 0, *none)
-    search = _started(request, "of_vertices" if per_vertex else "one", method)
+        return CountResult(0, p, q, side, chosen, {}, request.threads, f"cpu-{load_extension().isa}", 0, *none)
+    return _found_by(_started(request, "of_vertices" if per_vertex else "one", method), request, per_vertex, progress)
+
+
+def _found_by(search: Any, request: CountRequest, per_vertex: bool, progress: ProgressCallback | None) -> CountResult:
+    """What a search of the host has found, when it has ended."""
+    extension, graph, p, q = load_extension(), request.graph, request.p, request.q
     found = _ended(search, progress)
     count = whole_number_of(found["count"]) + sum(
         times * comb(n, k) * comb(m, j) for n, k, m, j, times in found["large_terms"]
@@ -414,14 +428,20 @@ def count_on_gpu(
 
     The CPU's threads choose which, and the side of the roots.
 
-    Sums over degrees, with a size of 1, stay on the CPU.
+    Sums over degrees, with a size of 1, stay on the CPU, and so does what it has done before a
+    card could have.
     """
     if min(request.p, request.q) == 1 or max(request.p, request.q) > LARGEST_SIDE:
         return count_by_search(request, "pivot" if method == "pivot" else "levels", per_vertex, progress)
     started = time.perf_counter()
     seconds: dict[str, float] = {}
     failed: BackendError | None = None
-    for search_by, side, patience in _searches_on_gpu(request, method):
+    free = method == "auto" and request.side == "auto" and not per_vertex
+    for search_by, side, patience, work in _searches_on_gpu(request, method):
+        if free and "estimate" not in seconds:
+            little = _counted_by_host(request, work, progress)
+            if little is not None:
+                return little
         seconds.setdefault("estimate", time.perf_counter() - started)
         begun = time.perf_counter()
         search = CudaCount(request, side == "left", search_by == "pivot", per_vertex, patience)
@@ -456,6 +476,18 @@ def count_on_gpu(
     raise failed
 
 
+def _counted_by_host(request: CountRequest, work: float, progress: ProgressCallback | None) -> CountResult | None:
+    """The count, if the host's threads should have it, and have it, before a GPU; else None."""
+    seconds = HOST_SECONDS if is_anything_loaded() else HOST_SECONDS_OF_A_START
+    if work * SECONDS_A_REGISTER_OF_A_CORE > seconds * request.threads:
+        return None
+    search = _started(request, "one", "auto")
+    if not search.wait(seconds):
+        search.stop()
+        return None
+    return _found_by(search, request, False, progress)
+
+
 def _of_vertices(request: CountRequest, search: CudaCount, side: Side, root_side: Side) -> Counts:
     """The counts of a side's vertices that a GPU has counted."""
     graph = request.graph
@@ -468,25 +500,25 @@ def _of_vertices(request: CountRequest, search: CudaCount, side: Side, root_side
     return counts
 
 
-def _searches_on_gpu(request: CountRequest, method: str) -> Iterator[tuple[Method, Side, float | None]]:
-    """The search, the side and the patience of a count on a GPU.
+def _searches_on_gpu(request: CountRequest, method: str) -> Iterator[tuple[Method, Side, float | None, float]]:
+    """The search, the side and the patience of a count on a GPU, and its estimated work.
 
     Where the search is not prescribed another follows, for where the first takes far too long, or
     more memory than there is.
     """
     if method != "auto" and request.side != "auto":
-        yield "pivot" if method == "pivot" else "levels", request.side, None
+        yield "pivot" if method == "pivot" else "levels", request.side, None, 0.0
         return
     chosen, side, work = chosen_search(request, method, on_card=True)
     if method != "auto":
-        yield chosen, side, None
+        yield chosen, side, None, work
     elif chosen == "levels":
         if (request.p if side == "left" else request.q) <= MOST_WAVES:
-            yield "levels", side, LEAST_PATIENCE + SECONDS_A_REGISTER * work
-        yield "pivot", side if request.side != "auto" else chosen_search(request, "pivot", on_card=True)[1], None
+            yield "levels", side, LEAST_PATIENCE + SECONDS_A_REGISTER * work, work
+        yield "pivot", side if request.side != "auto" else chosen_search(request, "pivot", on_card=True)[1], None, work
     else:
-        yield "pivot", side, None
-        yield "levels", side, None
+        yield "pivot", side, None, work
+        yield "levels", side, None, work
 
 
 def chosen_search(request: CountRequest, method: str, on_card: bool = False) -> tuple[Method, Side, float]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bicliq.kernels.arguments import as_int32, one_of, whole_number
+from bicliq.kernels.arguments import as_int32, checked_csr, one_of, whole_number
 from bicliq.kernels.contracts import Int32Array
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.enumeration import LARGEST_SIZE, stream_maximal_bicliques
@@ -160,7 +160,9 @@ def _batches(stream: Any) -> Iterator[Any]:
 
 
 @memory_is_capacity
-def closed_itemsets(indptr: Any, indices: Any, n_items: int, min_support: int, threads: int = 1) -> ClosedSets:
+def closed_itemsets(
+    indptr: Any, indices: Any, n_items: int, min_support: int, threads: int = 1, max_items: int | None = None
+) -> ClosedSets:
     """Find the closed itemsets of baskets.
 
     Parameters
@@ -174,6 +176,9 @@ def closed_itemsets(indptr: Any, indices: Any, n_items: int, min_support: int, t
         Least number of baskets, at least 1.
     threads : int
         As of `enumerate_maximal_bicliques`.
+    max_items : int, optional
+        Find what answers for sets of at most so many items, in one thread, and not the closed sets
+        of more: in their place, all sets of just so many. See `src/rules/few_items.hpp`.
 
     Returns
     -------
@@ -192,13 +197,19 @@ def closed_itemsets(indptr: Any, indices: Any, n_items: int, min_support: int, t
     >>> len(closed_itemsets([0, 2, 4, 5], [0, 1, 0, 1, 0], 2, 1))
     2
     """
-    lengths, items, support = [], [], []
+    if max_items is not None:
+        starts, columns, n = checked_csr(indptr, indices, n_items)
+        least = whole_number("min_support", min_support, most=LARGEST_SIZE)
+        most = whole_number("max_items", max_items)
+        offsets, items, support = load_extension().few_items(starts, columns, n, least, most)
+        return ClosedSets(offsets, items, support, n_items)
+    lengths, lists, supports = [], [], []
     asked: dict[str, Any] = {"min_left": min_support, "threads": threads}
     with stream_maximal_bicliques(indptr, indices, n_items, **asked) as stream:
         for batch in stream:
             lengths.append(batch.n_right)
-            items.append(batch.right[: batch.right_offsets[-1]].copy())
-            support.append(batch.n_left)
+            lists.append(batch.right[: batch.right_offsets[-1]].copy())
+            supports.append(batch.n_left)
     none = np.zeros(0, np.int32)
     offsets = np.concatenate(([0], np.cumsum(np.concatenate([none, *lengths], dtype=np.int64))))
-    return ClosedSets(offsets, np.concatenate([none, *items]), np.concatenate([none, *support]), n_items)
+    return ClosedSets(offsets, np.concatenate([none, *lists]), np.concatenate([none, *supports]), n_items)

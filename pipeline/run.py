@@ -389,7 +389,7 @@ def _planned(store: Store, run_id: str, settings: Settings) -> PlanRecord:
 def check_machines(settings: Settings) -> None:
     """Refuse backends that this machine, or the cluster, has not."""
     search = settings.search
-    check_backends(settings.data_backend, search.backend, search.threads, cluster=settings.cluster)
+    check_backends(settings.data_backend, search.backend, search.threads, cluster=settings.cluster, starts=True)
 
 
 def finish(job: Job, *, verify: bool = False, call: Call = as_it_is) -> RunSummary:

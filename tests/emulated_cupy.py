@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from bicliq import kernels
+from bicliq.kernels.cuda import start
 from bicliq.pipeline.placement import device, fallback, where
 
 
@@ -204,6 +205,7 @@ def card(monkeypatch: pytest.MonkeyPatch) -> Iterator[Card]:
     for name in ("AUTO_BYTES", "AUTO_PATHS", "AUTO_TIES"):
         monkeypatch.setattr(where, name, 0)
     monkeypatch.setattr(fallback, "_reasons", [])
+    monkeypatch.setattr(start, "_starts", [])
     device.cudf_and_cupy.cache_clear()
     device.free_bytes.cache_clear()
     CARD.has_left(1 << 40)

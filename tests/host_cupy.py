@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bicliq.kernels.cuda import device, program
+from bicliq.kernels.cuda import device, program, start
 
 Kernel = Callable[[tuple[int, ...], tuple[int, ...], tuple[Any, ...]], None]
 """Runs over a grid of blocks, with arguments."""
@@ -192,11 +192,13 @@ def installed(cupy: HostCupy, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostC
     pinned = ModuleType("cupyx")
     pinned.empty_pinned = np.empty  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "cupyx", pinned)
+    monkeypatch.setattr(start, "_starts", [])
     for cached in (device.streams, program._compiled):
         cached.cache_clear()
     try:
         yield cupy
     finally:
+        start.wait_for_start()
         for cached in (device.streams, program._compiled):
             cached.cache_clear()
         EVENTS.clear()

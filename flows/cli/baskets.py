@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -64,7 +64,7 @@ def itemsets(
 
     asked = SetsAsked(kind, max_len)
     _check_out(out, overwrite, bom)
-    found = Itemsets(find_frequent(file, min_support, settings), asked)  # type: ignore[arg-type]
+    found = Itemsets(find_frequent(file, min_support, settings, asked.most_items), asked)  # type: ignore[arg-type]
     best = found.top(top).to_pylist()
     record = {**_written(found, out, overwrite, bom), **asdict(asked), "found": len(found), "itemsets": best}
     console.answer(record, json, _sets_shown)
@@ -75,10 +75,14 @@ def itemsets(
     "bicliq rules baskets.dat --format baskets --min-support 0.005 --min-threshold 0.6",
     "bicliq rules orders.csv --left order --right product --metric lift --min-threshold 1.5",
     "bicliq rules customers.csv --consequents churn --out rules.xlsx",
+    "bicliq rules --store shop-store --min-support 0.05 --new-since parent",
 )
 def rules(
     settings: Settings,
-    file: Baskets,
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="FILE", help="Baskets, as of itemsets; without it, those of a run of --store."),
+    ] = None,
     min_support: Support = "0.01",
     metric: Annotated[str, typer.Option("--metric", help="What a rule has enough of: confidence, lift, …")] = (
         "confidence"
@@ -103,6 +107,13 @@ def rules(
     max_len: Annotated[
         int | None, typer.Option("--max-len", min=2, max=2**31 - 1, help="Most items of a rule, of both sides.")
     ] = None,
+    run: Annotated[
+        str | None, typer.Option("--run", help="A run of the store, or how its name begins; by default the latest.")
+    ] = None,
+    new_since: Annotated[
+        str | None,
+        typer.Option("--new-since", metavar="RUN", help="Leave out rules of this run; parent: of the one before."),
+    ] = None,
     top: Top = 20,
     out: Out = None,
     overwrite: Overwrite = False,
@@ -111,15 +122,34 @@ def rules(
 ) -> None:
     """Find association rules between the items of baskets, by default the non-redundant ones."""
     from bicliq.flows.cli import console
-    from bicliq.pipeline.questions.itemsets import find_frequent
+    from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.questions.itemsets import find_frequent, frequent_in_run
     from bicliq.pipeline.results.export_lists import finite
     from bicliq.pipeline.results.itemsets import Rules, RulesAsked
+    from bicliq.pipeline.store.results import open_run
 
     asked = RulesAsked(metric, min_threshold, kind, max_len, tuple(antecedents or ()), tuple(consequents or ()))
     _check_out(out, overwrite, bom)
-    found = Rules(find_frequent(file, min_support, settings), asked, which)  # type: ignore[arg-type]
+    share: Any = min_support
+    if file is not None:
+        if run is not None or new_since is not None:
+            raise InputError("--run and --new-since are for rules of a store; leave FILE out, or them")
+        frequent, before = find_frequent(file, share, settings, asked.most_items), None
+    else:
+        opened = open_run(settings.store, run)
+        frequent, before = frequent_in_run(opened, share), None
+        if new_since is not None:
+            parent = opened.folder.asked.parent
+            if new_since == "parent" and parent is None:
+                raise InputError(
+                    f"{opened.run}: has no parent; name the run whose rules are left out, with --new-since"
+                )
+            older = open_run(settings.store, parent if new_since == "parent" else new_since)
+            before = Rules(frequent_in_run(older, share), replace(asked, antecedents=(), consequents=()), which)
+    found = Rules(frequent, asked, which, before)
     best = finite(found.top(top).to_pylist())
     record = {**_written(found, out, overwrite, bom), **asdict(asked), "which": which, "found": len(found)}
+    record["new_since"] = None if before is None else before.frequent.record["run"]
     console.answer({**record, "rules": best}, json, _rules_shown, wide_table=True)
 
 
@@ -163,7 +193,8 @@ def _rules_shown(record: dict[str, Any]) -> RenderableType:
         )
         for row in record["rules"]
     ]
-    return _table(f"{title} or more, of {_of_baskets(record)}", (*columns, "if", "then"), rows, record)
+    new = f"; new since run {record['new_since']}" if record["new_since"] else ""
+    return _table(f"{title} or more, of {_of_baskets(record)}{new}", (*columns, "if", "then"), rows, record)
 
 
 def _of_baskets(record: dict[str, Any]) -> str:

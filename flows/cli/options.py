@@ -80,7 +80,7 @@ TAKES: dict[str, tuple[str, ...]] = {
         "store",
     ),
     "itemsets": ("ingest", "search.threads", "data_backend"),
-    "rules": ("ingest", "search.threads", "data_backend"),
+    "rules": ("ingest", "search.threads", "data_backend", "store"),
     "clique": ("ingest", *HOW, "data_backend", "store"),
     "ingest": ("ingest", "search.memory_limit", "data_backend", "store"),
     "profile": ("search.memory_limit", "data_backend", "store"),

@@ -47,6 +47,11 @@ def settings_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+ABOUT = (
+    "What only one command has, or means in its own way, stands in its table. Below it are the"
+    " [settings](settings.md) that it takes as options (`min_left` is `--min-left`), and what"
+    " [several commands share](#shared-options)."
+)
 SHARED = 3
 """Commands that share an option, from which on it is explained once."""
 
@@ -61,19 +66,20 @@ def commands_page() -> str:
     tables = [_rows(command, _taken(name)) for name, command in commands]
     shared = _shared_rows(tables)
     lines = [NOTE, "", "# Commands", ""]
-    lines += ["Every command has `--help`. What only one command has, or means in its own way, stands in its"]
-    lines += ["table. Below it are the [settings](settings.md) that it takes as options (`min_left` is"]
-    lines += ["`--min-left`), and the [options that several share](#shared-options)."]
+    everywhere = {row for row in shared if sum(row in rows for rows in tables) >= len(tables) - 1}
+    lines += textwrap.wrap(
+        " ".join(["Every command has `--help`.", *_said_of_all(everywhere, commands, tables), ABOUT]), 100
+    )
     for (name, command), rows in zip(commands, tables, strict=True):
         lines += ["", f"## {name}", "", *_paragraphs(command.help or "")]
-        lines += ["", "```console", f"$ {_usage(name, command)}", "```"]
+        lines += ["", f"`{_usage(name, command)}`"]
         own = [row for row in rows if row not in shared]
         if own:
             lines += ["", "| argument or option | meaning |", "|---|---|", *own]
-        also = ", ".join(f"`{_flags(row).split(', ')[0]}`" for row in rows if row in shared)
-        words = [*_settings(_taken(name)), f"Shared: {also}."]
-        lines += ["", *textwrap.wrap(" ".join(words), 100, break_on_hyphens=False)]
-    lines += ["", "## Shared options", "", "| option | meaning |", "|---|---|", *sorted(shared, key=_flags)]
+        also = ", ".join(f"`{_flag(row)}`" for row in rows if row in shared - everywhere)
+        words = [*_settings(_taken(name)), *([f"Shared: {also}."] if also else [])]
+        lines += ["", *textwrap.wrap(" ".join(words), 100, break_on_hyphens=False)] if words else []
+    lines += ["", "## Shared options", "", "| argument or option | meaning |", "|---|---|", *sorted(shared, key=_flags)]
     return "\n".join(lines) + "\n"
 
 
@@ -92,14 +98,26 @@ def _as_flag(setting: str) -> str:
 
 
 def _shared_rows(tables: list[list[str]]) -> set[str]:
-    """Rows of options in several tables, one a flag: the meaning that most commands give it."""
-    numbers = Counter(row for rows in tables for row in rows if _flags(row).startswith("--"))
+    """Rows in several tables, one an argument or flag: the meaning that most commands give it."""
+    numbers = Counter(row for rows in tables for row in rows)
     usual = {_flags(row): row for row, number in reversed(numbers.most_common()) if number >= SHARED}
     return set(usual.values())
 
 
+def _said_of_all(everywhere: set[str], commands: Sequence[tuple[str, Any]], tables: list[list[str]]) -> Iterator[str]:
+    """A sentence on each of the options that all commands have, or all but one."""
+    for row in sorted(everywhere, key=_flags):
+        lacks = [f"`{name}`" for (name, _), rows in zip(commands, tables, strict=True) if row not in rows]
+        yield f"All{' but ' if lacks else ''}{', '.join(lacks)} have `{_flag(row)}`."
+
+
 def _flags(row: str) -> str:
     return row.split("`")[1]
+
+
+def _flag(row: str) -> str:
+    """The first spelling of an option, or the name of an argument."""
+    return _flags(row).split(", ")[0]
 
 
 def _taken(name: str) -> tuple[str, ...]:
@@ -110,7 +128,7 @@ def _rows(command: Any, taken: Sequence[str]) -> list[str]:
     """The rows of a table of all that a command takes, but for settings, which have a page."""
     told = {_as_flag(".".join(path)) for path in settings_options(taken)}
     shown = (each for each in command.params if each.name != "help" and not getattr(each, "hidden", False))
-    return [row for row in map(_option, shown) if f"`{_flags(row).split(', ')[0]}`" not in told]
+    return [row for row in map(_option, shown) if f"`{_flag(row)}`" not in told]
 
 
 def _commands(group: Any, name: str) -> Iterator[tuple[str, Any]]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
+from bicliq.kernels.cuda.start import wait_for_start
 from bicliq.kernels.errors import BackendError
 
 MEMORY_VARIABLE = "BICLIQ_GPU_MEMORY"
@@ -99,7 +100,11 @@ def wait_for_event(event: Any, look: Callable[[], Any] | None = None) -> None:
 
 @contextmanager
 def device_errors() -> Iterator[None]:
-    """Turn what goes wrong on a GPU into a `BackendError` that says what to do."""
+    """Turn what goes wrong on a GPU into a `BackendError` that says what to do.
+
+    A GPU that is being started is waited for.
+    """
+    wait_for_start()
     import cupy
 
     try:

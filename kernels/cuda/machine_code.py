@@ -26,6 +26,9 @@ FILE = Path(__file__).with_name("machine_code.zip")
 ARCHITECTURES = (80, 90, 100)
 """Compute capabilities of A100, H100 and B200; later minor ones run the code as well (8.6, 8.9)."""
 
+AS_CUPY = ("--ftz=true",)
+"""What CuPy tells NVRTC beyond what it is asked for."""
+
 
 def entry(text: str, options: tuple[str, ...], architecture: int) -> str:
     """Name of the machine code of a source with its options.
@@ -33,9 +36,9 @@ def entry(text: str, options: tuple[str, ...], architecture: int) -> str:
     Examples
     --------
     >>> entry("", ("-DBICLIQ_WIDTH=1",), 90)
-    'sm_90/039060825bd358f5'
+    'sm_90/aa639d6288571626'
     """
-    digest = hashlib.sha256("\n".join((*options, text)).encode()).hexdigest()
+    digest = hashlib.sha256("\n".join((*AS_CUPY, *options, text)).encode()).hexdigest()
     return f"sm_{architecture}/{digest[:16]}"
 
 
@@ -57,8 +60,15 @@ def find(text: str, options: tuple[str, ...], capability: int) -> bytes | None:
         return file.read(name) if name in file.NameToInfo else None
 
 
+def is_whole(capability: int) -> bool:
+    """Whether the machine code of everything that the drivers ask for is there for a device."""
+    from bicliq.kernels.cuda.instances import instances
+
+    return all(find(*one, capability) is not None for one in instances())
+
+
 def compile_to_machine_code(text: str, options: tuple[str, ...], architecture: int) -> bytes:
-    """Compile a source by NVRTC; needs no GPU.
+    """Compile a source by NVRTC as CuPy would; needs no GPU.
 
     Raises
     ------
@@ -67,7 +77,7 @@ def compile_to_machine_code(text: str, options: tuple[str, ...], architecture: i
     """
     nvrtc, program = load_nvrtc(), ctypes.c_void_p()
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"bicliq.cu", 0, None, None)
-    given = [option.encode() for option in (f"--gpu-architecture=sm_{architecture}", *options)]
+    given = [option.encode() for option in (f"--gpu-architecture=sm_{architecture}", *AS_CUPY, *options)]
     try:
         if nvrtc.nvrtcCompileProgram(program, len(given), (ctypes.c_char_p * len(given))(*given)):
             raise BackendError(_told(nvrtc, program, "ProgramLog").decode(errors="replace"))

@@ -206,6 +206,11 @@ class Program:
         return _compiled(self, options, current_device() if device is None else device)
 
 
+def is_anything_loaded() -> bool:
+    """Whether this process has used a program, so that a GPU has started."""
+    return _compiled.cache_info().currsize > 0
+
+
 @cache
 def _text(program: Program) -> str:
     return _with_headers(program.source, set()) + assertions(program.agreements)

@@ -139,7 +139,7 @@ def _baskets(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
     """The baskets of the lines; SPMF names its items in lines above, '@ITEM=1=apple'."""
     names: dict[str, str] = {}
     above, missing, blank = True, frozenset(source.settings.null_values), list[int]()
-    named = source.settings.left is not None
+    named = source.names_its_baskets
     top = top_of(source.uri, "baskets", source.settings)
     for number, line in lines:
         if above and (item := re.fullmatch(r"@ITEM=(\S+?)=(.*)", line)):

@@ -26,7 +26,7 @@ from bicliq.pipeline.formats.matrix import matrix_batches, numbers_its_rows, ope
 from bicliq.pipeline.formats.pajek import pajek_batches
 from bicliq.pipeline.formats.parquet import open_parquet, parquet_batches
 from bicliq.pipeline.formats.recognise import recognise, text_head, typed_kind
-from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
+from bicliq.pipeline.formats.source import FIRST_WORD, EdgeBatch, EdgeSource
 from bicliq.pipeline.formats.tables import Edges, open_table, table_batches
 from bicliq.pipeline.formats.text import text_batches
 from bicliq.pipeline.formats.ucinet import dl_batches
@@ -122,7 +122,7 @@ def _open_file(source: str, settings: IngestSettings) -> EdgeSource:
     if kind in WITHOUT_ROWS:
         if kind not in VALUED or wants_time(settings):
             refuse_columns(source, settings, WITHOUT_ROWS[kind])
-        named = kind == "baskets" and settings.left == "0"
+        named = kind == "baskets" and settings.left == FIRST_WORD
         chosen = settings.model_copy(update={"left": None}) if named else settings
         refuse_choice(source, chosen, WITHOUT_ROWS[kind], numbered=kind in NUMBERED)
         if kind in TWO_SIDED:
@@ -181,7 +181,7 @@ def _with_header_of(first: EdgeSource, part: EdgeSource) -> EdgeSource:
 def _refuse_numbered_alike(parts: list[EdgeSource]) -> None:
     """Raise an `InputError` where lines of several files are numbered alike, and would be one."""
     for part in parts:
-        if part.format == "baskets" and part.settings.left is None:
+        if part.format == "baskets" and not part.names_its_baskets:
             what, cure = (
                 "baskets",
                 "join the files into one, as cat does, or say left = '0' if each begins with its name",

@@ -12,6 +12,9 @@ from bicliq.pipeline.settings import Format, IngestSettings
 
 KNOWN = ", ".join(name for name in get_args(Format) if name != "auto")
 
+FIRST_WORD = "0"
+"""The left column of baskets that begin with their names."""
+
 SIDES = {
     "adjacency": ("lines", "neighbours"),
     "matrix": ("row", "column"),
@@ -156,8 +159,14 @@ class EdgeSource:
         return self.parts or (self,)
 
     @property
+    def names_its_baskets(self) -> bool:
+        """Whether the first word of each basket is its name."""
+        return self.format == "baskets" and self.settings.left == FIRST_WORD
+
+    @property
     def columns(self) -> dict[str, str]:
         """Names of the columns that are read, by what they are for."""
         if self.layout is None:
-            return dict(zip(("left", "right"), SIDES[self.format], strict=True))
+            names = dict(zip(("left", "right"), SIDES[self.format], strict=True))
+            return names | ({"left": FIRST_WORD} if self.names_its_baskets else {})
         return {role: self.layout.names[at] for role, at in self.layout.wanted.items()}

@@ -33,6 +33,21 @@ def encodes(publish: PublishSettings, longest_side: int = 0) -> bool:
     return nvcomp.compresses(publish.compression) and not publish.objectives and longest_side <= LONGEST_SIDE
 
 
+SQUARE = [0, 2, 4], [0, 1, 0, 1], 2
+"""A graph for the first search of a process, which loads all that the second one needs."""
+
+
+def start_search() -> None:
+    """Start the GPU for a search, in a thread, while a table is read."""
+
+    def first() -> None:
+        kernels.enumerate_maximal_bicliques(*SQUARE, mode="digest", backend="cuda")
+        with kernels.stream_maximal_bicliques(*SQUARE, backend="cuda") as stream:
+            list(stream)
+
+    kernels.start_gpu(first)
+
+
 def why_no_data_on_device() -> str | None:
     """Say why ingest, reduce, profile and plan cannot run on a GPU here, or None when they can."""
     missing = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]

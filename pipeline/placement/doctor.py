@@ -8,13 +8,20 @@ from collections.abc import Mapping
 
 from bicliq import kernels
 from bicliq.kernels.cpu import load_extension
-from bicliq.kernels.cuda import nvcomp
+from bicliq.kernels.cuda import machine_code, nvcomp
 from bicliq.pipeline.extras import EXTRAS, install, missing
 from bicliq.pipeline.placement.cluster import why_no_cluster, why_no_gpu_cluster
 from bicliq.pipeline.placement.device import why_no_data_on_device
-from bicliq.pipeline.placement.where import AUTO_BYTES, AUTO_PATHS, LITTLE_TO_SEARCH
+from bicliq.pipeline.placement.where import AUTO_BYTES, AUTO_FOUND, AUTO_PATHS, AUTO_TIES, LITTLE_TO_SEARCH
 
 CORE = ("bicliq", "numpy", "pyarrow")
+
+PAYS = (
+    f"for searches from {AUTO_PATHS:,} paths of two edges on, updates from {AUTO_FOUND:,} expected bicliques on, tables"
+    f" from {AUTO_BYTES >> 20} MiB on, projections from {AUTO_TIES:,} expected edges on, cliques after a second on the"
+    " CPU; for counts and find where one asks for it"
+)
+"""Where "auto" takes a GPU that can be used (`pipeline.placement.where`)."""
 
 
 def examine() -> dict[str, str]:
@@ -31,6 +38,7 @@ def examine() -> dict[str, str]:
         "backend auto": "cpu" if reason else f"cuda from {AUTO_PATHS:,} paths of two edges on, else cpu",
         "data backend cuda": _can(data_reason),
         "data backend auto": "cpu" if data_reason else f"cuda from {AUTO_BYTES >> 20} MiB of edges on, else cpu",
+        "a gpu pays": PAYS,
         "cluster": _can(why_no_cluster())
         + f"; from {LITTLE_TO_SEARCH:,} paths of two edges on, or where workers or a scheduler are named",
         "cluster of GPUs": _can(reason or why_no_gpu_cluster()),
@@ -71,8 +79,21 @@ def _gpus(reason: str | None) -> dict[str, str]:
             f"{found['name'].decode()}, {found['totalGlobalMem'] / 2**30:.0f} GiB, compute capability"
             f" {found['major']}.{found['minor']}"
         )
+    capabilities = {int(cupy.cuda.Device(number).compute_capability) for number in range(runtime.getDeviceCount())}
+    facts["machine code"] = _machine_code(capabilities)
     packer = "" if nvcomp.library() else f" by the CPU, in twice the time: {nvcomp.LIBRARY} of RAPIDS is not installed"
     return {**facts, "files of a GPU": f"compressed{packer or ' there'}"}
+
+
+def _machine_code(capabilities: set[int]) -> str:
+    """Whether the programs of these devices came with Bicliq."""
+    compiled = [capability for capability in sorted(capabilities) if not machine_code.is_whole(capability)]
+    these = ", ".join(f"{one // 10}.{one % 10}" for one in compiled)
+    return (
+        f"compiled at the first use, in some seconds, for compute capability {these}"
+        if compiled
+        else "of all programs is here"
+    )
 
 
 def _dotted(version: int) -> str:

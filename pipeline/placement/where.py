@@ -315,6 +315,7 @@ def check_backends(
     *,
     cannot: str | None = None,
     cluster: ClusterSettings | None = None,
+    starts: bool = False,
 ) -> None:
     """Refuse what is asked for and cannot be had, before anything is read.
 
@@ -324,6 +325,9 @@ def check_backends(
         The settings.
     cannot
         As for `place_search`.
+    starts
+        Whether a GPU of this machine that is asked for to search starts now, beside what is read;
+        not where tables lie on it, since reading starts it, and takes its memory.
 
     Raises
     ------
@@ -344,6 +348,9 @@ def check_backends(
         place_data(data_backend)
     if backend != "auto":
         place_search(backend, cannot=cannot, remote=remote)
+    here = backend == "cuda" and not remote and not wanted
+    if starts and here and (data_backend == "cpu" or _cannot("data") is not None):
+        device.start_search()
 
 
 def _shared(cluster: ClusterSettings, paths: int) -> tuple[bool, str]:

@@ -14,25 +14,35 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bicliq import kernels
+from bicliq.pipeline.columns import empty_table, values_of
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import say
 from bicliq.pipeline.formats import Edges, EdgeSource, open_edges
 from bicliq.pipeline.formats.cells import AS_MATRIX
+from bicliq.pipeline.graphs.bipartite import read_graph
 from bicliq.pipeline.graphs.reduce import reduce
 from bicliq.pipeline.results.itemsets import Frequent
 from bicliq.pipeline.settings import IngestSettings, Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 from bicliq.pipeline.store.account import account
+from bicliq.pipeline.store.bicliques import SCHEMA
+from bicliq.pipeline.store.choice import EVERYTHING
+from bicliq.pipeline.store.results import Run
 from bicliq.pipeline.words import shown
 
 EMPTY = ("empty_rows", "empty_lists")
 """What readers call baskets without items (`EdgeBatch.noted`)."""
 
 
-def find_frequent(source: Edges, min_support: float, settings: Settings) -> Frequent:
+FEW = 3
+"""Items of the sets that are made without the closed sets of more, at most."""
+
+
+def find_frequent(source: Edges, min_support: float, settings: Settings, most_items: int | None = None) -> Frequent:
     """Find the closed itemsets of baskets.
 
     Parameters
@@ -44,6 +54,9 @@ def find_frequent(source: Edges, min_support: float, settings: Settings) -> Freq
         Share of the baskets that hold a set, at least.
     settings
         `ingest`, `search.threads` and `data_backend` are used.
+    most_items
+        Items of the sets that are asked about, at most; of `FEW` or less, the closed sets of more
+        are not looked for.
 
     Raises
     ------
@@ -69,13 +82,14 @@ def find_frequent(source: Edges, min_support: float, settings: Settings) -> Freq
     core = reduce(graph, min_count, 1)
     threads = kernels.number_of_threads(settings.search.threads)
     arrays = core.graph.indptr, core.graph.indices, core.graph.n_right
-    closed = kernels.closed_itemsets(*arrays, min_count, threads)
+    few = most_items if most_items is not None and most_items <= FEW else None
+    closed = kernels.closed_itemsets(*arrays, min_count, threads, few)
     record = {
         "n_baskets": n_baskets,
         "n_empty": n_empty,
         "n_items": len(table.right_ids),
         "n_frequent_items": core.graph.n_right,
-        "n_closed": len(closed),
+        "n_closed": len(closed) if few is None else None,
         "min_support": float(min_support),
         "min_count": min_count,
         "columns": table.summary["columns"],
@@ -86,6 +100,57 @@ def find_frequent(source: Edges, min_support: float, settings: Settings) -> Freq
     }
     labels = table.right_ids.take(pa.array(core.right_kept))
     return Frequent(closed, labels, table.right_ids, n_baskets, min_count, graph, table.left_ids, record, ingest.fold)
+
+
+def frequent_in_run(run: Run, min_support: float) -> Frequent:
+    """Take the closed itemsets of baskets from a run: its bicliques, or those of a version.
+
+    Parameters
+    ----------
+    run
+        Of baskets as left vertices, without a least number of items or edges.
+    min_support
+        As of `find_frequent`; baskets are the left vertices that have an item.
+
+    Raises
+    ------
+    InputError
+        Where the run does not hold all closed itemsets of this support.
+    """
+    started = time.perf_counter()
+    search, graph = run.folder.asked.search, read_graph(run.graph)
+    n_baskets = int(np.count_nonzero(graph.left_degrees))
+    min_count = least_count(min_support, n_baskets)
+    summary = run.graph.record().summary
+    held = search.min_right == search.min_edges == 1 and summary["policies"].get("in_step") is None
+    if not held or not run.state.complete or search.min_left > min_count:
+        least = f", and a support of {search.min_left / n_baskets:.3g} or more" if n_baskets else ""
+        raise InputError(
+            f"{run.run}: does not hold all itemsets of support {min_support:g}: that takes a complete run of baskets as left"
+            f" vertices, with min_right and min_edges 1{least}"
+        )
+    tables = [table.filter(pc.greater_equal(table["n_left"], min_count)) for table in run.chosen(EVERYTHING)]
+    lists = pa.concat_tables(
+        [empty_table(SCHEMA).select(["right", "n_left"]), *(t.select(["right", "n_left"]) for t in tables)]
+    )
+    sets = lists["right"].combine_chunks()
+    ends = np.concatenate([[0], np.cumsum(values_of(pc.list_value_length(sets)), dtype=np.int64)])
+    closed = kernels.ClosedSets(
+        ends, values_of(sets.flatten()), values_of(lists["n_left"].combine_chunks()), graph.n_right
+    )
+    record = {
+        "run": run.run,
+        "n_baskets": n_baskets,
+        "n_empty": 0,
+        "n_items": graph.n_right,
+        "n_closed": len(closed),
+        "min_support": float(min_support),
+        "min_count": min_count,
+        "columns": summary["columns"],
+        "seconds": {"read": time.perf_counter() - started},
+        **account(summary),
+    }
+    return Frequent(closed, run.right_ids, run.right_ids, n_baskets, min_count, graph, run.left_ids, record, run.fold)
 
 
 def least_count(min_support: Any, n_baskets: int | None) -> int:

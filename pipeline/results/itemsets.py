@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from xxhash import xxh3_128_digest
 
 from bicliq import kernels
 from bicliq.pipeline.columns import column_of, folded, values_of, words_column
@@ -224,6 +225,11 @@ class SetsAsked:
         if self.max_len is not None and self.max_len < 1:
             raise InputError(f"max_len = {self.max_len}: a set has at least one item")
 
+    @property
+    def most_items(self) -> int | None:
+        """Items of the sets whose supports tell these: one more, where larger ones matter."""
+        return None if self.max_len is None else self.max_len + (self.kind != "all")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Itemsets(Listed):
@@ -329,6 +335,11 @@ class RulesAsked:
         if self.max_len is not None and self.max_len < 2:
             raise InputError(f"max_len = {self.max_len}: a rule has an item on each side, so at least 2")
 
+    @property
+    def most_items(self) -> int | None:
+        """As of `SetsAsked`."""
+        return None if self.max_len is None else self.max_len + (self.kind != "all")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rules(Listed):
@@ -340,6 +351,8 @@ class Rules(Listed):
         Which ones.
     which
         "both", or the "exact" rules alone, whose confidence is 1, or the "approximate" ones.
+    before
+        Leave out those that are among these, by the labels of their items.
 
     Raises
     ------
@@ -359,6 +372,7 @@ class Rules(Listed):
 
     asked: RulesAsked = RulesAsked()
     which: Literal["both", "exact", "approximate"] = "both"
+    before: Rules | None = None
 
     def __post_init__(self) -> None:
         """Refuse items that are not there, before rules are made."""
@@ -381,12 +395,36 @@ class Rules(Listed):
     @property
     def exact(self) -> Rules:
         """Those whose confidence is 1: no basket is against them."""
-        return Rules(self.frequent, self.asked, "exact")
+        return replace(self, which="exact")
 
     @property
     def approximate(self) -> Rules:
         """Those whose confidence is below 1."""
-        return Rules(self.frequent, self.asked, "approximate")
+        return replace(self, which="approximate")
+
+    def new_since(self, before: Rules) -> Rules:
+        """Return those that others are not among, as the rules of an older version of the run.
+
+        Whose antecedent and consequent are the same is not new, whatever its metrics are now.
+
+        Notes
+        -----
+        Some 100 bytes of memory a rule of the others.
+
+        Examples
+        --------
+        >>> import bicliq
+        >>> old, now = ([["jam", "tea"], ["jam"]], [["jam", "tea"], ["jam"], ["oil", "jam"]])
+        >>> rules = bicliq.rules(now, 0.1).new_since(bicliq.rules(old, 0.1))
+        >>> rules.to_arrow().select(["antecedents", "consequents"]).to_pylist()
+        [{'antecedents': ['oil'], 'consequents': ['jam']}]
+        """
+        return replace(self, before=before)
+
+    @cached_property
+    def _keys(self) -> set[bytes]:
+        """What tells each rule from all others."""
+        return {key for table in self.batches() for key in _keys_of(table)}
 
     @property
     def schema(self) -> pa.Schema:
@@ -412,13 +450,23 @@ class Rules(Listed):
                 self._lists(batch.consequent_offsets, batch.consequents),
             ]
             table = pa.Table.from_arrays([*sides, *map(column_of, values.values())], schema=self.schema)
-            yield table if kept.all() else table.filter(column_of(kept))
+            table = table if kept.all() else table.filter(column_of(kept))
+            if self.before is not None:
+                known = self.before._keys
+                table = table.filter(pa.array([key not in known for key in _keys_of(table)], pa.bool_()))
+            yield table
 
     def top(self, k: int = 10, by: str | None = None) -> pa.Table:
         """Return the k best by a metric, by default theirs, as an Arrow table."""
         if by is not None and by not in METRICS:
             raise InputError(f"by = {by!r} is none of {', '.join(METRICS)}")
         return self._best(k, by or self.asked.metric)
+
+
+def _keys_of(table: pa.Table) -> Iterator[bytes]:
+    """A hash of the labels of both sides of each rule."""
+    for sides in zip(table["antecedents"].to_pylist(), table["consequents"].to_pylist(), strict=True):
+        yield xxh3_128_digest(repr([sorted(map(str, side)) for side in sides]).encode())
 
 
 def metrics(

@@ -337,7 +337,7 @@ def read_like(known: StoredGraph, source: Edges, settings: IngestSettings, **how
     for side in SIDES:
         if kinds[side] == "text" and opened.layout is not None and opened.layout.ids == "labels":
             opened = with_text(opened, side)
-    if opened.format == "baskets" or opened.uri.endswith(" of baskets"):
+    if (opened.format == "baskets" and not opened.names_its_baskets) or opened.uri.endswith(" of baskets"):
         said = f"{opened.uri}: its baskets have the numbers that they have in the file or list, and those of the run are the same"
         opened = replace(opened, assumed=(*opened.assumed, said))
     table = read_edge_table(opened, settings, **how)

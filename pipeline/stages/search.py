@@ -236,7 +236,7 @@ def enumerate_table(
         return count_in_step(source, settings, mode)
     asked = settings.search
     started = time.perf_counter()
-    check_backends(settings.data_backend, asked.backend, asked.threads)
+    check_backends(settings.data_backend, asked.backend, asked.threads, starts=True)
     table = read_edge_table(os.fspath(source), settings.ingest, backend=settings.data_backend)
     read = time.perf_counter()
     core = reduced_table(table, asked, settings.data_backend)

@@ -18,6 +18,7 @@ from bicliq.pipeline.formats.columns import wants_time, wants_weight
 from bicliq.pipeline.formats.files import file_of, files_of, input_errors, size_of
 from bicliq.pipeline.formats.parquet import BATCH_ROWS
 from bicliq.pipeline.formats.recognise import recognise, typed_kind
+from bicliq.pipeline.formats.source import FIRST_WORD
 from bicliq.pipeline.formats.tables import names_its_columns
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
@@ -210,6 +211,8 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
         columns.pop("weight", None)
     if not wants_time(policies):
         columns.pop("time", None)
+    if policies.format == known["format"] == "baskets" and known["columns"]["left"] == FIRST_WORD:
+        columns["left"] = FIRST_WORD
     return IngestSettings.model_validate({**before, **columns, **given})
 
 

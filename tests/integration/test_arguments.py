@@ -21,6 +21,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from bicliq.flows.cli import invoke
 from bicliq.flows.cli.app import application
+from tests.nightly import part_of
 from tests.real_graphs import DATA
 
 UC = str(DATA / "UCforum.parquet")
@@ -214,7 +215,9 @@ def test_nonsense_in_an_argument_is_refused_in_one_line(name, value, folder, cap
 
 @pytest.mark.parametrize(
     ("name", "flag"),
-    [(name, option.opts[0]) for name in COMMANDS for option in options_of(name) if not option.multiple],
+    part_of(
+        ((name, option.opts[0]) for name in COMMANDS for option in options_of(name) if not option.multiple), every=4
+    ),
 )
 def test_an_option_given_twice_is_refused(name, flag, folder, capsys):
     line = [*line_of(name, flag), flag, "1", flag, "1"]

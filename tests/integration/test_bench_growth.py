@@ -14,8 +14,10 @@ from bicliq.pipeline.errors import BicliqError, InputError
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.stages.search import enumerate_table
 from tests.benches import bench
+from tests.nightly import by_night
 
 
+@by_night
 def test_tables_of_two_sizes_are_measured_and_found_again(tmp_path, capsys):
     picture = tmp_path / "growth.svg"
     words = ["growth", str(tmp_path / "g"), "--edges", "400", "--edges", "1600", "--min-left", "2", "--json"]
@@ -36,6 +38,7 @@ def test_tables_of_two_sizes_are_measured_and_found_again(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["stages"] == rows, "what was measured is not measured again"
 
 
+@by_night
 def test_a_measurement_that_was_ended_goes_on(tmp_path, monkeypatch):
     settings = load_settings()
     whole = measure_growth(tmp_path, [300], settings)

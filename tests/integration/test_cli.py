@@ -154,6 +154,7 @@ def test_doctor_says_why_a_backend_cannot_be_used(capsys):
     assert facts["backend cpu"] == "can run"
     assert facts["lanes"] in ("avx512", "avx2", "portable")
     assert facts["backend cuda"] == "can run" or facts["backend cuda"].startswith("cannot run: ")
+    assert "searches from 1,048,576 paths of two edges on" in facts["a gpu pays"]  # where there is none as well
 
 
 def test_profile_counts_two_hop_neighbours(published, capsys):

@@ -20,6 +20,7 @@ from bicliq.flows.etl import etl
 from bicliq.pipeline.settings import load_settings
 from tests.integration.server import ask, deployed, wait_for
 from tests.integration.test_schedule import running
+from tests.nightly import part_of
 from tests.real_graphs import DATA
 
 ROOT = DATA.parents[1]
@@ -102,7 +103,7 @@ def test_the_command_of_an_image_is_healthy_by_its_own_check(tmp_path, prefect_s
         wait_for(lambda: subprocess.run(check, capture_output=True).returncode == 0, 120)
 
 
-@pytest.mark.parametrize("kind", POOLS)
+@pytest.mark.parametrize("kind", part_of(POOLS, 2))
 def test_a_pool_of_containers_takes_its_deployment(kind, prefect_server):
     file = PLACE / POOLS[kind]
     (declared,) = yaml.safe_load(file.read_text())["deployments"]

@@ -26,6 +26,7 @@ from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import Counts, PartitionCounts
 from tests.benches import bench
 from tests.integration.stored_graphs import flip_a_bit, left_label, put_graph, random_graph, right_label
+from tests.nightly import by_night
 from tests.real_graphs import DATA
 
 EDGES = str(DATA / "UCforum.adj")
@@ -275,6 +276,7 @@ def test_bench_prints_the_peers_beside_us(capsys):
     assert "EPivoter" in capsys.readouterr().out
 
 
+@by_night
 def test_the_bench_of_the_choice_counts_every_way_and_says_how_good_it_was(capsys):
     arguments = ["choice", "--seeds", "1", "--first-seed", "5", "--shape", "block", "--time-limit", "0.2"]
     counts = said(capsys, *arguments, run=bench)["counts"]

@@ -13,8 +13,9 @@ import bicliq
 from bicliq.flows.update import watch_flow
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.files import read_lines
-from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.settings import IngestSettings, load_settings
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
+from bicliq.pipeline.versions.update import update
 from tests.integration.server import ask, logs_of, wait_for
 
 
@@ -95,6 +96,16 @@ def test_baskets_that_have_names_are_several_files_and_hold_what_they_hold(tmp_p
     assert table.summary["noted"] == {"empty_rows": 1}
     with pytest.raises(InputError, match="left = '1'"):
         read(f"{tmp_path}/1.dat", format="baskets", left="1")
+
+
+def test_an_update_of_baskets_that_have_names_has_them_too(tmp_path):
+    bicliq.enumerate(written(tmp_path, "t.dat", NAMED_BASKETS), format="baskets", left="0", store=str(tmp_path / "s"))
+    settings = load_settings(store=str(tmp_path / "s"))
+    record = update(written(tmp_path, "n.dat", "T4,jam\nT2,jam\n"), settings).record()
+    assert record["assumed"] == []
+    now = bicliq.open(str(tmp_path / "s"))
+    assert {label for group in now for label in group["left"]} == {"T1", "T2", "T3", "T4"}
+    assert {label for group in now for label in group["right"]} == {"jam", "milk", "tea"}
 
 
 def test_names_before_baskets_in_memory_are_said():

@@ -166,30 +166,41 @@ def test_a_cluster_needs_its_extra_alone(wheel, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "library", "extra"),
-    [
-        (f"run {WOMEN} --store s --workers 2", "dask", "cluster"),
-        (f"run {WOMEN} --store s --scheduler tcp://127.0.0.1:1", "dask", "cluster"),
-        (f"run {WOMEN} --store s --no-local", "dask", "cluster"),
-        (f"run {WOMEN} --store s --prefect", "prefect", "flows"),
-        (f"count {WOMEN} 2 2 --store s --prefect", "prefect", "flows"),
-        ("update more.csv --store s --prefect", "prefect", "flows"),
-        (f"serve {WOMEN} --store s", "prefect", "flows"),
-        (f"estimate {WOMEN} --picture p.svg", "matplotlib", "plots"),
-        (f"run {WOMEN} --store s3://bucket/s", "s3fs", "s3"),
-        ("run gs://bucket/edges.csv --store s", "gcsfs", "gcs"),
-        (f"run {WOMEN} --store az://bucket/s", "adlfs", "azure"),
-        (f"run {WOMEN} --store s --lineage http://localhost:1", "openlineage", "openlineage"),
-    ],
-)
-def test_what_an_extra_brings_is_named_in_one_sentence(core, tmp_path, words, library, extra):
-    done = run(core, tmp_path, *words.split())
-    assert done.returncode == 2, done.stderr
-    assert f"pip install 'bicliq[{extra}]'" in done.stderr
-    assert library in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert not done.stdout
+EXTRAS_NEEDED = [
+    (f"run {WOMEN} --store s --workers 2", "dask", "cluster"),
+    (f"run {WOMEN} --store s --scheduler tcp://127.0.0.1:1", "dask", "cluster"),
+    (f"run {WOMEN} --store s --no-local", "dask", "cluster"),
+    (f"run {WOMEN} --store s --prefect", "prefect", "flows"),
+    (f"count {WOMEN} 2 2 --store s --prefect", "prefect", "flows"),
+    ("update more.csv --store s --prefect", "prefect", "flows"),
+    (f"serve {WOMEN} --store s", "prefect", "flows"),
+    (f"estimate {WOMEN} --picture p.svg", "matplotlib", "plots"),
+    (f"run {WOMEN} --store s3://bucket/s", "s3fs", "s3"),
+    ("run gs://bucket/edges.csv --store s", "gcsfs", "gcs"),
+    (f"run {WOMEN} --store az://bucket/s", "adlfs", "azure"),
+    (f"run {WOMEN} --store s --lineage http://localhost:1", "openlineage", "openlineage"),
+]
+"""A command, what it lacks, and the extra that brings it."""
+
+REFUSED = """
+import contextlib, io, json, sys
+from bicliq.flows.cli import invoke
+for words in sys.argv[1:]:
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as said:
+        code = invoke(words.split())
+    print(json.dumps([code, out.getvalue(), said.getvalue()]))
+"""
+
+
+def test_what_an_extra_brings_is_named_in_one_sentence(core, tmp_path):
+    asked = [core.parent / "python", "-c", REFUSED, *(words for words, _, _ in EXTRAS_NEEDED)]
+    done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True)
+    for line, (words, library, extra) in zip(done.stdout.splitlines(), EXTRAS_NEEDED, strict=True):
+        code, out, said = json.loads(line)
+        assert (code, out) == (2, ""), (words, said)
+        assert f"pip install 'bicliq[{extra}]'" in said, words
+        assert library in said
+        assert len(said.splitlines()) == 1
 
 
 @pytest.mark.parametrize(("suffix", "extra"), [("duckdb", "frames"), ("delta", "delta")])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
+import threading
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +19,7 @@ import scipy.sparse as sp
 import bicliq
 from bicliq import kernels
 from bicliq.flows.cli import invoke
+from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.reduce import reduce
 from bicliq.pipeline.results.itemsets import METRICS
 from tests.real_graphs import load
@@ -274,3 +278,68 @@ def test_the_options_of_a_file_need_one(tmp_path, capsys):
 def test_known_numbers_of_closed_sets(name, least, n):
     graph = reduce(load(name), least, 1).graph
     assert len(kernels.closed_itemsets(graph.indptr, graph.indices, graph.n_right, least)) == n
+
+
+def test_rules_that_are_new_since_yesterday(tmp_path, capsys):
+    store = str(tmp_path / "s")
+    monday = {"b1": ["jam", "tea"], "b2": ["jam", "tea"], "b3": ["wine"]}
+    tuesday = {"b4": ["rum", "wine"], "b5": ["rum", "wine", "tea"]}
+    first = bicliq.enumerate(monday, store=store)
+    bicliq.update(store, tuesday)
+    now, asked = bicliq.open(store), {"min_support": 0.25, "min_threshold": 0.6}
+    assert pairs(bicliq.itemsets(now, 0.25)) == pairs(bicliq.itemsets(monday | tuesday, 0.25))
+    for kind in ("all", "non-redundant"):
+        found = bicliq.rules(now, kind=kind, **asked)
+        whole = bicliq.rules(monday | tuesday, kind=kind, **asked).to_pandas()
+        key = ["antecedents", "consequents"]
+        assert set(map(tuple, found.to_pandas()[key].to_numpy())) == set(map(tuple, whole[key].to_numpy()))
+        new = found.new_since(bicliq.rules(first, kind=kind, **asked)).to_pandas()
+        assert {frozenset(a | c) for a, c in new[key].to_numpy()} == {frozenset({"rum", "wine"})}
+    line = ["rules", "--store", store, "--min-support", "0.25", "--min-threshold", "0.6", "--new-since", "parent"]
+    capsys.readouterr()
+    assert invoke([*line, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["new_since"] == first.run.run
+    assert [(row["antecedents"], row["consequents"]) for row in record["rules"]] == [
+        (["rum"], ["wine"]),
+        (["wine"], ["rum"]),
+    ]
+    assert invoke([*line, "--run", first.run.run[:6]]) == 2
+    assert "has no parent" in capsys.readouterr().err
+    assert invoke(["rules", "t.csv", "--new-since", "parent"]) == 2
+    assert "leave FILE out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("sizes", "support"), [({"min_right": 2}, 0.4), ({"min_left": 3}, 0.4), ({"max_bicliques": 1}, 0.4)]
+)
+def test_a_run_without_all_itemsets_is_refused(tmp_path, sizes, support):
+    groups = bicliq.enumerate(dict(enumerate(SHOP)), store=str(tmp_path / "s"), **sizes)
+    with pytest.raises(InputError, match=r"does not hold all itemsets of support 0\.4"):
+        bicliq.rules(groups, support)
+    with pytest.raises(InputError, match="taken whole"):
+        bicliq.rules(groups.where(min_left=2), support)
+
+
+def test_few_items_are_found_without_the_closed_sets_of_many(tmp_path):
+    chance = np.random.default_rng(7)
+    dense = pd.DataFrame(chance.random((60, 60)) < 0.9)  # 10**9 closed sets, and more
+    found = bicliq.itemsets(dense, 0.5, kind="all", max_len=3).to_pandas()
+    assert found["itemsets"].map(len).value_counts().to_dict() == {1: 60, 2: 1770, 3: 34220}
+    rules = bicliq.rules(dense, 0.5, max_len=2, min_threshold=0.9).to_pandas()
+    cells = dense.to_numpy()
+    for row in rules.head(50).itertuples():
+        (a,), (b,) = row.antecedents, row.consequents
+        both = (cells[:, int(a)] & cells[:, int(b)]).sum()
+        assert row.confidence == both / cells[:, int(a)].sum()
+
+
+def test_an_interrupt_ends_the_search_for_generators():
+    chance = np.random.default_rng(3)
+    columns = np.argsort(chance.random((4000, 400)), axis=1)[:, :60]
+    closed = kernels.ClosedSets(np.arange(4001) * 60, np.sort(columns, axis=1).ravel(), np.arange(4000, 0, -1), 400)
+    threading.Timer(1.0, signal.raise_signal, [signal.SIGINT]).start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        next(closed.rules())
+    assert time.monotonic() - started < 3

@@ -34,6 +34,7 @@ from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.update import update
 from bicliq.pipeline.versions.watch import Watch
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, flip_a_bit, put_graph, random_graph
+from tests.nightly import part_of
 
 pytest.importorskip("s3fs")
 moto_server = pytest.importorskip("moto.server")
@@ -180,7 +181,7 @@ def finished(bucket, name, partitions=4):
     return store, run
 
 
-@pytest.mark.parametrize("damage", ["flipped", "gone", "record of another partition"])
+@pytest.mark.parametrize("damage", part_of(["record of another partition", "flipped", "gone"], 3))
 def test_damage_is_named_refused_and_searched_again(bucket, damage):
     store, run = finished(bucket, f"damage-{damage[:4]}[1]*")
     folder = store.run(run)

@@ -103,6 +103,14 @@ def test_a_choice_takes_what_a_plain_filter_takes(groups, every, surprise, bound
     assert sorted(row["biclique_id"] for row in pages) == sorted(row["biclique_id"] for row in expected)
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_bound_takes_what_is_just_as_large(groups, every, side):
+    """Row groups are passed over by the smallest and the largest of each."""
+    sizes = [row[f"n_{side}"] for row in every]
+    for bound, size in ((f"min_{side}", max(sizes)), (f"max_{side}", min(sizes))):
+        assert len(groups.where(**{bound: size})) == sizes.count(size)
+
+
 def test_the_long_form_has_a_row_a_member(groups, every):
     expected = [
         (row["biclique_id"], side, str(label)) for row in every for side in ("left", "right") for label in row[side]

@@ -10,9 +10,11 @@ import pytest
 
 from bicliq.flows.cli import invoke
 from tests.benches import bench
+from tests.nightly import by_night
 from tests.real_graphs import COUNTS, DATA
 
 
+@by_night
 def test_scaling_finds_the_digest_of_the_run(tmp_path, capsys):
     store = str(tmp_path / "store")
     arguments = ["run", str(DATA / "UCforum.adj"), "--store", store, "--partitions", "6", "--workers", "2", "--json"]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from benchmarks.simulation import CUTS, makespan
 from bicliq.flows.cli import invoke
 from tests.benches import bench
+from tests.nightly import by_night
 from tests.real_graphs import DATA
 
 SECONDS = st.lists(st.floats(0, 100), min_size=1, max_size=60)
@@ -26,6 +27,7 @@ def test_no_end_is_before_what_must_be_done_or_after_what_graham_proved(seconds,
     assert makespan(seconds, len(seconds)) == pytest.approx(max(seconds))
 
 
+@by_night
 def test_a_run_is_simulated_from_its_own_times_and_only_when_it_is_finished(tmp_path, capsys):
     store, picture = str(tmp_path / "store"), tmp_path / "simulated.svg"
     table = [str(DATA / "UCforum.adj"), "--store", store, "--local", "--threads", "1", "--partitions", "4"]

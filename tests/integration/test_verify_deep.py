@@ -15,14 +15,15 @@ import pytest
 
 from bicliq import kernels
 from bicliq.flows.cli.app import invoke
-from bicliq.pipeline.graphs.bipartite import read_graph
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from bicliq.pipeline.repair import repair
 from bicliq.pipeline.run import run
-from bicliq.pipeline.settings import Settings, load_settings
+from bicliq.pipeline.settings import SearchSettings, Settings, load_settings
 from bicliq.pipeline.stages.planned import read_plan
 from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.verify import verify, verify_store
 from bicliq.pipeline.stages.verify_roots import EVERY_ROOT, NAMED
+from bicliq.pipeline.stages.verify_rows import RowChecker
 from bicliq.pipeline.store.biclique_file import BicliqueWriter
 from bicliq.pipeline.store.bicliques import MASK, SCHEMA, batches_of
 from bicliq.pipeline.store.folder import Folder
@@ -333,3 +334,25 @@ def test_the_command_says_how_many_roots_it_searched_and_what_is_wrong(tmp_path,
     for wrong in ("some", "-1", "1.5"):
         assert invoke(["verify", "--deep", wrong, "--store", store.path]) == 2
         assert "neither a number of roots nor all" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "root", "reason"),
+    [
+        ([0, 1], [0, 1], 0, None),
+        ([], [0, 1], 0, "a side is empty"),
+        ([0, 1], [-1, 1], 0, "a negative id"),
+        ([0, 2], [0, 1], 0, "not in the graph"),
+        ([0, 1], [0, 3], 0, "not in the graph"),
+        ([1, 0], [0, 1], 0, "not ascending"),
+        ([0, 1], [1, 0], 0, "not ascending"),
+        ([0, 1], [0, 0, 1], 0, "not ascending"),
+        ([0, 1], [0, 1], 7, "the root 7 is not a member"),
+        ([0, 1], [0], 0, "the right side is not the set of all common neighbours"),
+        ([0], [0, 1], 0, "the left side is not the set of all common neighbours"),
+    ],
+)
+def test_why_a_row_is_no_maximal_biclique(left, right, root, reason) -> None:
+    graph = BipartiteGraph.from_edges([0, 0, 1, 1], [0, 1, 0, 1], 2, 3)
+    said = RowChecker(graph, "left", SearchSettings(), None).why_not({"left": left, "right": right, "root": root})
+    assert said == reason if reason is None else reason in said

@@ -249,9 +249,11 @@ def test_a_count_beyond_128_bits_is_exact():
     assert count_bicliques(*complete(4, 300), 3, 300, side="left").count == 4
 
 
-def test_counts_of_vertices_beyond_128_bits_are_refused_with_the_count():
-    with pytest.raises(CapacityError, match=f"has {(4 * comb(300, 150)).bit_length()} bits, and 128 are the most"):
-        count_bicliques(*complete(4, 300), 3, 150, per_vertex=True)
+@pytest.mark.parametrize(("n", "p", "m", "q"), [(4, 3, 300, 150), (3, 2, 131, 65)])  # 298 bits, and 129
+def test_counts_of_vertices_beyond_128_bits_are_refused_with_the_count(n, p, m, q):
+    bits = (comb(n, p) * comb(m, q)).bit_length()
+    with pytest.raises(CapacityError, match=f"has {bits} bits, and 128 are the most"):
+        count_bicliques(*complete(n, m), p, q, per_vertex=True)
 
 
 def test_the_largest_counts_that_fit_are_exact():

@@ -212,3 +212,10 @@ def test_an_error_of_who_is_told_ends_the_search() -> None:
 def test_wrong_arguments_of_covers_are_named(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         kernels.top_bicliques([0, 2, 4, 5], [0, 1, 0, 1, 0], 2, **options)
+
+
+def test_no_more_surprising_groups_are_chosen_than_are_asked_for() -> None:
+    """Small random graphs have hardly one above 0."""
+    blocks = tuple((6 * block + u, 6 * block + v) for block in range(5) for u in range(6) for v in range(6))
+    chosen = [found(Graph(30, 30, blocks), k, SURPRISE_UNIT, objective="surprise", diverse=True) for k in (2, 5, 9)]
+    assert [len(groups) for groups in chosen] == [2, 5, 5]

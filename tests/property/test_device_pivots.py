@@ -3,6 +3,7 @@ brute force, closed forms and the CPU's own search."""
 
 from __future__ import annotations
 
+import time
 from math import comb
 
 import numpy as np
@@ -181,13 +182,14 @@ def test_real_graphs_have_the_count_of_the_cpu(name, p, q):
 def test_a_card_chooses_pivots_where_levels_would_take_long():
     graph = complete(100, 100)
     assert kernels.choose_count(*graph, 8, 8, backend="cuda")[0] == "pivot"
-    found = kernels.count_bicliques(*graph, 8, 8, backend="cuda")
+    found = kernels.count_bicliques(*graph, 8, 8, side="left", backend="cuda")
     assert (found.count, found.method) == (comb(100, 8) ** 2, "pivot")
     assert kernels.choose_count(*random_graph(1, 60, 60, 0.1), 3, 3, backend="cuda")[0] == "levels"
 
 
 def test_levels_that_take_too_long_are_given_up_for_pivots(gpu, monkeypatch):
     monkeypatch.setattr(kernels.counting, "LEAST_PATIENCE", -1e9)
+    monkeypatch.setattr(kernels.counting, "_counted_by_host", lambda *asked: None)
     graph = random_graph(1, 60, 60, 0.3)
     before = len(gpu.launches)
     found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
@@ -198,6 +200,22 @@ def test_levels_that_take_too_long_are_given_up_for_pivots(gpu, monkeypatch):
     assert (asked.count, asked.method) == (found.count, "levels")  # whoever asks for levels gets them
 
 
+@pytest.mark.usefixtures("gpu")
+def test_loading_a_program_takes_nothing_of_the_patience(monkeypatch):
+    monkeypatch.setattr(kernels.counting, "_counted_by_host", lambda *asked: None)
+    monkeypatch.setattr(kernels.counting, "LEAST_PATIENCE", 0.2)
+    compiled = type(counting.PROGRAM).compiled
+
+    def late(self):
+        time.sleep(0.3)
+        return compiled(self)
+
+    monkeypatch.setattr(type(counting.PROGRAM), "compiled", late)
+    found = kernels.count_bicliques(*random_graph(1, 60, 60, 0.1), 3, 3, backend="cuda")
+    assert (found.method, found.backend) == ("levels", "cuda")
+    assert "given_up" not in found.seconds
+
+
 def test_levels_that_do_not_fit_become_pivots(monkeypatch, gpu):
     graph = random_graph(1, 60, 60, 0.3)
     attempt = counting.CudaCount._attempt
@@ -206,7 +224,35 @@ def test_levels_that_do_not_fit_become_pivots(monkeypatch, gpu):
         return {"failure": 1} if not self._by_pivots else attempt(self, *arguments)
 
     monkeypatch.setattr(counting.CudaCount, "_attempt", fail)
+    monkeypatch.setattr(kernels.counting, "_counted_by_host", lambda *asked: None)
     found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
     assert (found.count, found.method) == (kernels.count_bicliques(*graph, 3, 3).count, "pivot")
     with pytest.raises(kernels.BackendError, match="the largest root does not fit"):
         kernels.count_bicliques(*graph, 3, 3, method="levels", backend="cuda")
+
+
+def test_a_card_is_not_begun_for_what_the_host_has_sooner(gpu, monkeypatch):
+    def given(seconds):
+        for name in ("HOST_SECONDS", "HOST_SECONDS_OF_A_START"):
+            monkeypatch.setattr(kernels.counting, name, seconds)
+
+    given(60)
+    graph, before = random_graph(1, 60, 60, 0.1), len(gpu.launches)
+    alone = kernels.count_bicliques(*graph, 3, 3)
+    found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
+    assert (found.count, found.backend, gpu.launches[before:]) == (alone.count, alone.backend, [])
+    for asked in ({"side": "left"}, {"method": "levels"}, {"per_vertex": True}, {"side": "left", "roots": [0, 1]}):
+        assert kernels.count_bicliques(*graph, 3, 3, backend="cuda", **asked).backend == "cuda"
+    # What is not done in time is left to the card, whatever was expected.
+    monkeypatch.setattr(kernels.counting, "SECONDS_A_REGISTER_OF_A_CORE", 0)
+    given(0)
+    begun, started = kernels.counting._started, []
+
+    def seen(*arguments, **options):
+        started.append(begun(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr(kernels.counting, "_started", seen)
+    found = kernels.count_bicliques(*random_graph(1, 60, 60, 0.5), 5, 5, backend="cuda")
+    assert found.backend == "cuda"
+    assert all(search.wait(0) for search in started)

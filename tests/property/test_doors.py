@@ -20,6 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bicliq
+from tests.nightly import drawn
 
 Matrix = np.ndarray
 Groups = set[tuple[frozenset[int], frozenset[int]]]
@@ -313,7 +314,7 @@ tables = (
 
 @pytest.mark.parametrize("name", DOORS)
 @given(table=tables)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=drawn(30), deadline=None)
 def test_a_table_has_the_same_bicliques_from_every_door(tmp_path_factory, name, table):
     source, asked = DOORS[name](table, tmp_path_factory.mktemp(name))
     assert groups_of(bicliq.enumerate(source, **asked), FROM_1.get(name, ())) == brute_force(table)

@@ -51,6 +51,21 @@ def random_baskets(seed, n=40, n_items=12):
     return [frozenset(np.flatnonzero(chance.random(n_items) < weights).tolist()) for _ in range(n)]
 
 
+@given(baskets_of_few, st.integers(1, 3), st.integers(1, 4))
+def test_few_items_need_no_closed_sets_of_many(baskets, least, most):
+    rows = [sorted(basket) for basket in baskets]
+    arrays = np.cumsum([0, *map(len, rows)]), [item for row in rows for item in row], 7, least
+    whole = kernels.closed_itemsets(*arrays)
+    few, one_more = (kernels.closed_itemsets(*arrays, max_items=n) for n in (most, most + 1))
+    assert sets_of(few, "all", most) == sets_of(whole, "all", most)
+    assert rules_of(few, "all", 0.5, most) == rules_of(whole, "all", 0.5, most)
+    for kind in ("closed", "maximal"):
+        assert sets_of(one_more, kind, most) == sets_of(whole, kind, most)
+    for consequents in ([], [0]):
+        asked = {"consequents": consequents, "max_items": most}
+        assert rules_of(one_more, min_confidence=0.4, **asked) == rules_of(whole, min_confidence=0.4, **asked)
+
+
 @given(baskets_of_few, st.integers(1, 3))
 def test_itemsets_are_those_of_their_definition(baskets, least):
     sets, found = reference.frequent(baskets, least), closed_of(baskets, least)

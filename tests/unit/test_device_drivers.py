@@ -3,6 +3,7 @@ halving, parking, interrupts."""
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,10 +11,13 @@ import numpy as np
 import pytest
 
 from bicliq import kernels
-from bicliq.kernels.cuda import clique, counting, device, enumeration, finding, search_memory, stream, table
+from bicliq.kernels.cuda import clique, counting, device, enumeration, finding, search_memory, start, stream, table
 from bicliq.kernels.cuda.program import Struct
 from bicliq.kernels.cuda.search_program import Tuning, tuned
 from bicliq.kernels.finding import OBJECTIVES
+from bicliq.pipeline.placement import where
+from bicliq.pipeline.run import check_machines
+from bicliq.pipeline.settings import load_settings
 from tests import dimacs, host_cupy, host_kernels
 from tests.emulated_gpu import run_clique_groups
 from tests.host_cupy import HostCupy
@@ -69,6 +73,43 @@ def assert_same(graph: Any, **options: Any) -> None:
     assert COUNT(*graph, backend="cuda", **options).bicliques == expected.bicliques
     with STREAM(*graph, **options) as theirs, STREAM(*graph, backend="cuda", **options) as ours:
         assert listed(ours) == listed(theirs)
+
+
+# ---- the start of a GPU
+
+
+def test_a_driver_waits_for_a_start_and_a_process_starts_its_gpu_once(gpu):
+    went, told = threading.Event(), []
+
+    def first() -> None:
+        told.append("started")
+        assert went.wait(10)
+        COUNT(*GRAPHS["square"], backend="cuda")  # whoever starts does not wait for itself
+        told.append("ready")
+        raise kernels.BackendError("is not told: the work meets it again")
+
+    kernels.start_gpu(first)
+    kernels.start_gpu(first)
+    threading.Timer(0.2, went.set).start()
+    assert_same(GRAPHS["square"])
+    assert told == ["started", "ready"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "starts"),
+    [
+        ({"search": {"backend": "cuda"}, "data_backend": "cpu"}, True),
+        ({"search": {"backend": "cuda"}}, True),  # there is no cuDF
+        ({"search": {"backend": "auto"}, "data_backend": "cpu"}, False),
+        ({"search": {"backend": "cuda"}, "cluster": {"workers": 2}, "data_backend": "cpu"}, False),
+    ],
+)
+def test_a_run_starts_the_gpu_that_it_is_asked_for_while_it_reads(gpu, monkeypatch, settings, starts):
+    monkeypatch.setattr(where, "why_no_cluster", lambda: None)
+    monkeypatch.setattr(where.device, "why_no_data_on_device", lambda: "there is no cuDF")
+    check_machines(load_settings(**settings))
+    start.wait_for_start()
+    assert ("search_bicliques" in gpu.launches, "search_members" in gpu.launches) == (starts, starts)
 
 
 # ---- enumeration

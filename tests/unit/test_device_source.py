@@ -34,8 +34,9 @@ from bicliq.kernels.cuda import program as programs
 from bicliq.kernels.cuda.instances import PROGRAMS, instances
 from bicliq.kernels.cuda.program import OPTIONS, SOURCES, Program, SharedEnum, Struct, Values
 from bicliq.kernels.cuda.search_program import Tuning
+from bicliq.pipeline.placement import doctor
 from tests.host_cupy import HostCupy
-from tests.nightly import NIGHTLY
+from tests.nightly import NIGHTLY, by_night, part_of
 
 ONE_SEARCH = "-DBICLIQ_SEARCH=0"
 
@@ -59,12 +60,13 @@ def test_the_kernels_compile_without_a_gpu(architecture: str, name: str) -> None
     assert complaint(architecture, PROGRAMS[name]) == ""
 
 
+@by_night
 def test_another_layout_compiles() -> None:
     layout = Tuning(warps_a_block=8, blocks_a_multiprocessor=1, most_given=0, shares=1, nodes_a_poll=8)
     assert complaint("sm_90", PROGRAMS["enumeration"], ONE_SEARCH, *layout.options()) == ""
 
 
-@pytest.mark.parametrize("width", [2, 64])
+@pytest.mark.parametrize("width", part_of([2, 64], 2))
 def test_wider_sets_of_cliques_compile(width: int) -> None:
     assert complaint("sm_90", PROGRAMS["clique"], f"-DBICLIQ_WIDTH={width}") == ""
 
@@ -157,6 +159,9 @@ def test_machine_code_is_found_by_source_options_and_generation(shipped: Path) -
     assert {card for card, code in found.items() if code} == {80, 86, 90}
     assert found[80] == found[86] != found[90]
     assert all(code.startswith(ELF) and b"count_sizes" in code for code in found.values() if code)
+    assert (machine_code.is_whole(86), machine_code.is_whole(75)) == (True, False)
+    assert doctor._machine_code({86, 90}) == "of all programs is here"
+    assert doctor._machine_code({75, 90, 100}).endswith("for compute capability 7.5, 10.0")
     assert machine_code.find(f"{text} ", OPTIONS, 90) is None
     assert machine_code.find(text, (*OPTIONS, "-DX=1"), 90) is None
 

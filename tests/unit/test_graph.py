@@ -47,6 +47,8 @@ def test_transposing_twice_gives_the_graph_back():
 def test_ids_outside_their_side_are_named():
     with pytest.raises(InputError, match="right ids run from 0 to 7, outside 0…2"):
         BipartiteGraph.from_edges([0, 0], [0, 7], 1, 3)
+    with pytest.raises(InputError, match="left ids run from 0 to 2, outside 0…1"):
+        BipartiteGraph.from_edges([0, 2], [0, 1], 2, 3)
 
 
 def test_rows_are_gathered_in_the_asked_order():

@@ -25,5 +25,5 @@ def test_every_setting_and_command_is_there():
     page = commands_page()
     assert all(f"\n## bicliq {name}\n" in page for name in ("run", "show", "export", "report"))
     assert "[search](settings.md#search)" in page
-    assert "$ bicliq export FILE [OPTIONS]" in page
-    assert "$ bicliq top [RUN] [OPTIONS]" in page
+    assert "`bicliq export FILE [OPTIONS]`" in page
+    assert "`bicliq top [RUN] [OPTIONS]`" in page

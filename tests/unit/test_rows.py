@@ -3,13 +3,20 @@
 import numpy as np
 import pytest
 
-from bicliq.kernels import change_rows, find_edges, row_starts
+from bicliq.kernels import change_rows, find_edges, peel_rows, row_starts, transpose_rows
 
 
 @pytest.mark.parametrize(("left", "n_left"), [([1, 0], 2), ([0, 2], 2), ([0], 0), ([-1], 3)])
 def test_left_ends_that_do_not_ascend_or_lie_outside_are_refused(left, n_left):
     with pytest.raises(ValueError, match="left"):
         row_starts(left, n_left)
+
+
+@pytest.mark.parametrize("call", [peel_rows, transpose_rows])
+def test_a_right_vertex_that_is_one_too_many_is_refused(call):
+    sizes = (1, 1) if call is peel_rows else ()
+    with pytest.raises(ValueError, match="indices holds 3 at index 1, but there are 3 right vertices"):
+        call([0, 2], [1, 3], 3, *sizes)
 
 
 def test_a_graph_without_edges_has_empty_rows():

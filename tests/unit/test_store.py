@@ -367,3 +367,11 @@ def test_a_claim_that_another_process_holds_for_long_is_said_to_be_waited_for(tm
         assert "waiting for another process" in caplog.text
         assert "claims/update.lock" in caplog.text
     assert taken.wait(10)
+
+
+@pytest.mark.parametrize("data", [b"123456789", b"12345678901"], ids=["shorter", "longer"])
+def test_a_file_of_another_length_is_damage_whether_its_sum_is_compared_or_not(store, data):
+    store.root.write_bytes("some.bin", data)
+    for check in (False, True):
+        with pytest.raises(DamageError, match=r"some\.bin"):
+            store.root.open_source(StoredFile("some.bin", 10, xxhash.xxh3_128_hexdigest(data)), check)

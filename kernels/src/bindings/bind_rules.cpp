@@ -1,5 +1,6 @@
 // bind_rules.cpp: closed itemsets for Python, and what they give, in batches: itemsets and rules.
 #include "bindings/bindings.hpp"
+#include "rules/few_items.hpp"
 #include "rules/rules.hpp"
 
 #include <nanobind/stl/shared_ptr.h>
@@ -38,7 +39,7 @@ nb::object python_of(SetBatch batch) { return nb::make_tuple(numpy_of(std::move(
 class SetStream {
  public:
   enum class Kind { closed, maximal, all };
-  SetStream(Held closed, Kind kind, u64 max_items) : closed_(std::move(closed)), kind_(kind), max_items_(max_items), walk_(*closed_, {false, max_items, {}, {}}) {}
+  SetStream(Held closed, Kind kind, u64 max_items) : closed_(std::move(closed)), kind_(kind), max_items_(max_items), walk_(*closed_, {false, max_items, {}, {}, hear_interrupts}) {}
   /// About so many sets; None at the end.
   nb::object next(std::size_t n) {
     SetBatch batch;
@@ -72,7 +73,7 @@ template <class Rules>
 class RuleStream {
  public:
   RuleStream(Held closed, double min_confidence, u64 max_items, const Values& antecedent, const Values& consequent) : closed_(std::move(closed)) {
-    RuleLimits limits{min_confidence, max_items, numbers_of(*closed_, antecedent), numbers_of(*closed_, consequent)};
+    RuleLimits limits{min_confidence, max_items, numbers_of(*closed_, antecedent), numbers_of(*closed_, consequent), hear_interrupts};
     rules_ = without_lock([&] { return std::make_unique<Rules>(*closed_, std::move(limits)); });
   }
   nb::object next(std::size_t n) {
@@ -106,6 +107,14 @@ void bind_rules(nb::module_& module) {
         return without_lock([&] { return std::make_shared<ClosedSets>(offsets.data(), items.data(), support.data(), support.size(), n_items); });
       },
       "offsets"_a, "items"_a, "support"_a, "n_items"_a);
+  module.def(
+      "few_items",
+      [](const Wide& indptr, const Values& indices, u32 n_items, u32 min_support, u64 max_items) {
+        const Rows baskets = rows_of(indptr, indices);
+        auto found = without_lock([&] { return FewItems(baskets, n_items, min_support, max_items, hear_interrupts).found; });
+        return arrays_of(std::move(found.offsets), std::move(found.items), std::move(found.support));
+      },
+      "indptr"_a, "indices"_a, "n_items"_a, "min_support"_a, "max_items"_a);
   nb::enum_<SetStream::Kind>(module, "Itemsets").value("closed", SetStream::Kind::closed).value("maximal", SetStream::Kind::maximal).value("all", SetStream::Kind::all);
   nb::class_<SetStream>(module, "SetStream").def(nb::init<Held, SetStream::Kind, u64>(), "closed"_a, "kind"_a, "max_items"_a).def("next", &SetStream::next, "n"_a);
   bind_stream<NonRedundantRules>(module, "NonRedundantRules");

@@ -21,6 +21,7 @@ struct RuleLimits {
   double min_confidence = 0;
   std::size_t max_items = ~std::size_t{0};  // of a rule
   std::vector<u32> antecedent, consequent;  // items that the sides must have, ascending
+  void (*hear)() = [] {};                   // as of a walk
   std::vector<u32> both() const {
     std::vector<u32> all;
     std::set_union(antecedent.begin(), antecedent.end(), consequent.begin(), consequent.end(), std::back_inserter(all));
@@ -54,7 +55,7 @@ struct RuleBatch {
 class NonRedundantRules {
  public:
   NonRedundantRules(const ClosedSets& closed, RuleLimits limits) : closed_(closed), limits_(std::move(limits)) {
-    WalkLimits walk{true, limits_.max_items, limits_.both(), limits_.consequent};
+    WalkLimits walk{true, limits_.max_items, limits_.both(), limits_.consequent, limits_.hear};
     std::vector<u32> closures;
     std::vector<u64> start{0};
     std::vector<u32> items;
@@ -70,6 +71,7 @@ class NonRedundantRules {
   /// Adds rules until there are `n`, or no more.
   void fill(RuleBatch& batch, std::size_t n) {
     while (batch.size() < n && closure_ < closed_.size()) {
+      if (++steps_ % kHear == 0) limits_.hear();
       if (of_closure_[closure_] == of_closure_[closure_ + 1]) {
         ++closure_, set_ = closure_;
         continue;
@@ -122,16 +124,19 @@ class NonRedundantRules {
   const RuleLimits limits_;
   std::vector<u32> items_, of_closure_, sought_, rest_;
   std::vector<u64> start_{0};
+  static constexpr std::size_t kHear = 1024;
+  std::size_t steps_ = 0;
   u32 closure_ = 0, set_ = 0, end_ = 0;  // set_ == closure_: this closure has not begun
 };
 
 class AllRules {
  public:
   AllRules(const ClosedSets& closed, RuleLimits limits)
-      : closed_(closed), limits_(std::move(limits)), walk_(closed, {false, limits_.max_items, limits_.both(), {}}) {}
+      : closed_(closed), limits_(std::move(limits)), walk_(closed, {false, limits_.max_items, limits_.both(), {}, limits_.hear}) {}
 
   void fill(RuleBatch& batch, std::size_t n) {
     while (batch.size() < n && !ended_) {
+      if (++steps_ % kHear == 0) limits_.hear();
       if (in_set_) in_set_ = next_split();
       else begin_set();
       if (in_set_) goes_on_ = add(batch);
@@ -188,6 +193,8 @@ class AllRules {
   Walk walk_;
   std::vector<u32> free_, from_, to_;
   std::vector<std::size_t> chosen_;
+  static constexpr std::size_t kHear = 1024;
+  std::size_t steps_ = 0;
   bool in_set_ = false, goes_on_ = false, ended_ = false;
 };
 

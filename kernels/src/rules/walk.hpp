@@ -22,6 +22,7 @@ struct WalkLimits {
   std::size_t max_items = ~std::size_t{0};
   std::vector<u32> with;    // sets that can have these as well: items, ascending
   std::vector<u32> without; // no set has one of these
+  void (*hear)() = [] {};   // called now and then; it may throw
 };
 
 class Walk {
@@ -36,6 +37,7 @@ class Walk {
   /// Goes on to the next set; false: that was the last one.
   bool next() {
     while (true) {
+      if (++steps_ % kHear == 0) limits_.hear();
       Node& top = nodes_[set_.size()];
       if (top.next == top.children.size() || set_.size() == limits_.max_items) {
         if (set_.empty()) return false;
@@ -81,13 +83,13 @@ class Walk {
     std::set_union(set_.begin(), set_.end(), limits_.with.begin(), limits_.with.end(), std::back_inserter(other_));
     return closed_.closure({other_.data(), other_.data() + other_.size()}) < closed_.size();
   }
-  /// Without its last item the set is a generator of another closure (see `open`).
+  /// Of several items: none can be left out without another support.
   bool is_generator(u32 closure) {
-    for (std::size_t left_out = 0; left_out + 1 < set_.size(); ++left_out) {
+    for (std::size_t left_out = 0; left_out < set_.size() && set_.size() > 1; ++left_out) {
       other_.clear();
       for (std::size_t i = 0; i < set_.size(); ++i)
         if (i != left_out) other_.push_back(set_[i]);
-      if (closed_.first({other_.data(), other_.data() + other_.size()}, 0, closure) == closure) return false;
+      if (closed_.support(closed_.first({other_.data(), other_.data() + other_.size()}, 0, closure)) == closed_.support(closure)) return false;
     }
     return true;
   }
@@ -132,8 +134,10 @@ class Walk {
     }
   }
 
+  static constexpr std::size_t kHear = 1024;
   const ClosedSets& closed_;
   const WalkLimits limits_;
+  std::size_t steps_ = 0;
   std::vector<Node> nodes_;
   std::vector<u32> set_, count_, met_, other_;
   std::vector<unsigned char> barred_;
