@@ -1,1 +1,1 @@
-"""The GPU drivers: each compiles its kernels at run time and runs them through CuPy."""
+"""The GPU drivers: each loads its kernels, or compiles them first, and runs them by CuPy."""
