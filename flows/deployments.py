@@ -20,6 +20,7 @@ FLOWS = {
     "enumerate": "enumerate.enumerate_graph",
     "count": "count.count_flow",
     "find": "find.find",
+    "rules": "rules.rules_flow",
     "clique": "clique.clique",
     "update": "update.update_flow",
     "watch": "update.watch_flow",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -114,6 +114,9 @@ def rules(
         str | None,
         typer.Option("--new-since", metavar="RUN", help="Leave out rules of this run; parent: of the one before."),
     ] = None,
+    report: Annotated[
+        str | None, typer.Option("--report", metavar="FILE", help="Write the best as a page of HTML, too.")
+    ] = None,
     top: Top = 20,
     out: Out = None,
     overwrite: Overwrite = False,
@@ -122,34 +125,17 @@ def rules(
 ) -> None:
     """Find association rules between the items of baskets, by default the non-redundant ones."""
     from bicliq.flows.cli import console
-    from bicliq.pipeline.errors import InputError
-    from bicliq.pipeline.questions.itemsets import find_frequent, frequent_in_run
+    from bicliq.pipeline.questions.itemsets import find_rules
+    from bicliq.pipeline.report.rules import write_rules_page
     from bicliq.pipeline.results.export_lists import finite
-    from bicliq.pipeline.results.itemsets import Rules, RulesAsked
-    from bicliq.pipeline.store.results import open_run
+    from bicliq.pipeline.results.itemsets import RulesAsked
 
     asked = RulesAsked(metric, min_threshold, kind, max_len, tuple(antecedents or ()), tuple(consequents or ()))
     _check_out(out, overwrite, bom)
-    share: Any = min_support
-    if file is not None:
-        if run is not None or new_since is not None:
-            raise InputError("--run and --new-since are for rules of a store; leave FILE out, or them")
-        frequent, before = find_frequent(file, share, settings, asked.most_items), None
-    else:
-        opened = open_run(settings.store, run)
-        frequent, before = frequent_in_run(opened, share), None
-        if new_since is not None:
-            parent = opened.folder.asked.parent
-            if new_since == "parent" and parent is None:
-                raise InputError(
-                    f"{opened.run}: has no parent; name the run whose rules are left out, with --new-since"
-                )
-            older = open_run(settings.store, parent if new_since == "parent" else new_since)
-            before = Rules(frequent_in_run(older, share), replace(asked, antecedents=(), consequents=()), which)
-    found = Rules(frequent, asked, which, before)
+    found = find_rules(file, asked, min_support, settings, run, new_since, which)  # type: ignore[arg-type]
     best = finite(found.top(top).to_pylist())
-    record = {**_written(found, out, overwrite, bom), **asdict(asked), "which": which, "found": len(found)}
-    record["new_since"] = None if before is None else before.frequent.record["run"]
+    record = {**_written(found, out, overwrite, bom), **found.record()}
+    record["report"] = None if report is None else write_rules_page(report, found)
     console.answer({**record, "rules": best}, json, _rules_shown, wide_table=True)
 
 
@@ -222,6 +208,8 @@ def _table(
     said: list[RenderableType] = [title, table] if rows else [f"{title}: there is none; ask for less"]
     if len(rows) < record["found"]:
         said.append(f"the best {len(rows):,} of {record['found']:,}; --top shows more, --out writes all")
+    if record.get("report"):
+        said.append(f"the page is in {record['report']}")
     if record["out"]:
         out = record["out"]
         guarded = f"; {many(out['guarded'], 'cell')} got an apostrophe before a formula" if out["guarded"] else ""

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -24,14 +25,14 @@ from bicliq.pipeline.formats import Edges, EdgeSource, open_edges
 from bicliq.pipeline.formats.cells import AS_MATRIX
 from bicliq.pipeline.graphs.bipartite import read_graph
 from bicliq.pipeline.graphs.reduce import reduce
-from bicliq.pipeline.results.itemsets import Frequent
+from bicliq.pipeline.results.itemsets import Frequent, Rules, RulesAsked
 from bicliq.pipeline.settings import IngestSettings, Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.bicliques import SCHEMA
 from bicliq.pipeline.store.choice import EVERYTHING
-from bicliq.pipeline.store.results import Run
+from bicliq.pipeline.store.results import Run, open_run
 from bicliq.pipeline.words import shown
 
 EMPTY = ("empty_rows", "empty_lists")
@@ -92,6 +93,7 @@ def find_frequent(source: Edges, min_support: float, settings: Settings, most_it
         "n_closed": len(closed) if few is None else None,
         "min_support": float(min_support),
         "min_count": min_count,
+        "source": table.summary["source"]["uri"],
         "columns": table.summary["columns"],
         "format": table.summary["source"]["format"],
         "threads": threads,
@@ -139,6 +141,7 @@ def frequent_in_run(run: Run, min_support: float) -> Frequent:
         ends, values_of(sets.flatten()), values_of(lists["n_left"].combine_chunks()), graph.n_right
     )
     record = {
+        "source": f"run {run.run}",
         "run": run.run,
         "n_baskets": n_baskets,
         "n_empty": 0,
@@ -151,6 +154,47 @@ def frequent_in_run(run: Run, min_support: float) -> Frequent:
         **account(summary),
     }
     return Frequent(closed, run.right_ids, run.right_ids, n_baskets, min_count, graph, run.left_ids, record, run.fold)
+
+
+def find_rules(
+    source: Edges | None,
+    asked: RulesAsked,
+    min_support: float,
+    settings: Settings,
+    run: str | None = None,
+    new_since: str | None = None,
+    which: Literal["both", "exact", "approximate"] = "both",
+) -> Rules:
+    """Find the rules of baskets, or of a run of the store.
+
+    Parameters
+    ----------
+    source, min_support, settings
+        As of `find_frequent`; None: the baskets of a run.
+    asked, which
+        As of `Rules`.
+    run
+        Name of the run, or how it begins; None: the latest.
+    new_since
+        A run whose rules are left out; "parent": the one before.
+
+    Raises
+    ------
+    InputError
+        Where a file and a run are named, or the run has no parent or not all itemsets.
+    """
+    if source is not None:
+        if run is not None or new_since is not None:
+            raise InputError("run and new_since are for rules of a run of the store; name no file, or leave them out")
+        return Rules(find_frequent(source, min_support, settings, asked.most_items), asked, which)
+    opened, before = open_run(settings.store, run), None
+    if new_since is not None:
+        parent = opened.folder.asked.parent if new_since == "parent" else new_since
+        if parent is None:
+            raise InputError(f"{opened.run}: has no parent; name the run whose rules are left out: new_since = 'NAME'")
+        older = frequent_in_run(open_run(settings.store, parent), min_support)
+        before = Rules(older, replace(asked, antecedents=(), consequents=()), which)
+    return Rules(frequent_in_run(opened, min_support), asked, which, before)
 
 
 def least_count(min_support: Any, n_baskets: int | None) -> int:

@@ -1,5 +1,5 @@
 "use strict";
-// The table of groups: filtered and sorted here, without a server. Labels go in as text, never as HTML.
+// The table of groups or rules: filtered and sorted here, without a server. Labels go in as text, never as HTML.
 const groups = JSON.parse(document.getElementById("data").textContent);
 const body = document.querySelector("#groups tbody");
 const said = document.getElementById("matching");
@@ -27,13 +27,13 @@ function show() {
     for (const key of keys) {
       const cell = row.insertCell();
       cell.className = "n";
-      cell.textContent = group[key].toLocaleString("en");
+      cell.textContent = group[key].toLocaleString("en", Math.abs(group[key]) < 1 ? { maximumSignificantDigits: 4 } : {});
     }
     row.insertCell().textContent = members(group.left, group.n_left);
     row.insertCell().textContent = members(group.right, group.n_right);
     return row;
   }));
-  said.textContent = `${chosen.length.toLocaleString("en")} of ${groups.length.toLocaleString("en")} groups`;
+  said.textContent = `${chosen.length.toLocaleString("en")} of ${groups.length.toLocaleString("en")} ${said.dataset.what}`;
   for (const head of heads) {
     const sorted = head.dataset.key === order.key;
     head.setAttribute("aria-sort", sorted ? (order.up ? "ascending" : "descending") : "none");

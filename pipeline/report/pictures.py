@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable
 from html import escape
 
@@ -118,6 +119,40 @@ def _scatter(series: dict[str, Points], across: str, up: str, of: str) -> str:
     parts.append(f'<circle class="left" cx="{width - 130}" cy="30" r="4"/>{_text(width - 120, 34, "left")}')
     parts.append(f'<path class="right" d="M{width - 84} 26h8v8h-8z"/>{_text(width - 70, 34, "right")}</svg>')
     return "".join(parts)
+
+
+def rules_picture(rules: Iterable[tuple[float, float, float, str]]) -> str:
+    """Association rules by support and confidence; the darker, the higher their lift.
+
+    Parameters
+    ----------
+    rules
+        Support, confidence, lift, and what is said of each.
+
+    Examples
+    --------
+    >>> rules_picture([(0.5, 0.9, 1.2, "jam → tea")]).count("<circle")
+    1
+    """
+    every = list(rules)
+    width, height, x0, y0 = 560, 300, 64, 250
+    most = max((support for support, *_ in every), default=1.0)
+    lifts = sorted(lift for _, _, lift, _ in every)
+    parts = [f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="rules by support and confidence">']
+    for step in range(6):
+        x, y = x0 + step / 5 * (width - x0 - 20), y0 - step / 5 * (y0 - 20)
+        parts.append(f'<path class="grid" d="M{x:.1f} 20V{y0}M{x0} {y:.1f}H{width - 20}"/>')
+        parts.append(
+            _text(x, y0 + 16, f"{step / 5 * most:.3g}", "middle") + _text(x0 - 6, y + 4, f"{step / 5:g}", "end")
+        )
+    for support, confidence, lift, said in every:
+        x, y = x0 + support / most * (width - x0 - 20), y0 - confidence * (y0 - 20)
+        shade = bisect_right(lifts, lift) / len(lifts)
+        parts.append(
+            f'<circle class="heat" style="--v:{shade:.2f}" cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{escape(said)}</title></circle>'
+        )
+    parts.append(_text((x0 + width) / 2, height - 8, "support", "middle") + _upright(16, (y0 + 20) / 2, "confidence"))
+    return "".join([*parts, "</svg>"])
 
 
 def bin_of(size: int) -> int:
@@ -261,7 +296,7 @@ def group_picture(group: GroupPicture, times: Times | None) -> str:
         )
         for column, there in enumerate(group.present[row]):
             member = row < group.left_members and column < group.right_members
-            shade = ("member" if member else "near") if there else "absent"
+            shade = ("member" if member else "near") if there else "missing" if member else "absent"
             seen = math.nan if known is None or not there else float(known[row, column])
             end = "/>" if math.isnan(seen) else f"><title>first seen {day(seen)}</title></path>"
             parts.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
@@ -62,6 +62,12 @@ MAXIMAL = (
     " extended on neither side."
 )
 """What the groups of a page are."""
+
+GAPPED = (
+    "A group with gaps is a choice of left and right vertices of which a few pairs are no edges; no one vertex more or less"
+    " makes it better."
+)
+"""What they are where pairs may be missing."""
 
 NAMED = 12
 """Members of a side that the tables of changes name."""
@@ -194,6 +200,8 @@ def drawn_groups(pictures: list[GroupPicture], times: Times | None = None) -> st
         f'<span class="key" style="background:var({colour})"></span>{said}'
         for colour, said in (("--left", "in the group"), ("--right", "edge around it"), ("--absent", "no edge"))
     )
+    if any(group.missing for group in pictures):
+        key += '<span class="key hollow"></span>missing in the group'
     drawn = "".join(_drawn(group, times) for group in pictures)
     return f"<p>{key}</p><div class='pictures'>{drawn}</div>"
 
@@ -207,9 +215,10 @@ def _drawn(group: GroupPicture, times: Times | None) -> str:
         else f" It shares most with group {group.overlap[0]}: {group.overlap[1]:,} edges."
     )
     line = "" if times is None else _times_of(group, times)
+    missing = f", and {group.missing:,} missing" if group.missing else ""
     return (
         f"<div><h3>Group {group.rank}: {group.n_left:,} × {group.n_right:,}, surprise {group.surprise:,.0f}</h3>"
-        f"<p class='soft'>{group.n_left * group.n_right:,} edges, where chance gives {group.expected:,.2g} on average."
+        f"<p class='soft'>{group.n_left * group.n_right - group.missing:,} edges{missing}, where chance gives {group.expected:,.2g} on average."
         f" Rows are left, columns are right vertices{said}.{overlap}</p>"
         f'<div class="wide">{group_picture(group, times)}</div>{line}</div>'
     )
@@ -237,18 +246,34 @@ def table_of_groups(title: str, said: str, rows: list[dict[str, Any]], value: st
     """The table that the page's script fills; `value` heads a column of what groups are worth."""
     keys = {} if value is None else {"value": value}
     keys |= {"surprise": "surprise", "n_edges": "edges", "expected": "by chance", "n_left": "left", "n_right": "right"}
-    heads = "".join(
-        f'<th class="n" scope="col" data-key="{key}"><button type="button">{said}</button></th>'
-        for key, said in keys.items()
-    )
     cut = f" Of each side up to {MEMBERS} members are here, and searched." if _is_cut(rows) else ""
+    return filled_table(title, said + cut, keys, ("left", "right"), "groups")
+
+
+def filled_table(title: str, said: str, keys: Mapping[str, str], sides: tuple[str, str], what: str) -> str:
+    """A table that the page's script fills, sorts and filters.
+
+    Parameters
+    ----------
+    title, said
+        Its heading, and what is said of it.
+    keys
+        What the columns of numbers are called, by their keys in the rows.
+    sides, what
+        What both sides of a row are called, and the rows.
+    """
+    heads = "".join(
+        f'<th class="n" scope="col" data-key="{key}"><button type="button">{name}</button></th>'
+        for key, name in keys.items()
+    )
+    left, right = sides
     return (
-        f"<section><h2>{title}</h2><p>{said}{cut} Click on a heading to sort.</p>"
+        f"<section><h2>{title}</h2><p>{said} Click on a heading to sort.</p>"
         '<div class="filters"><label>member contains<input id="member" type="search"></label>'
-        '<label>least left<input id="least-left" type="number" min="1" value="1"></label>'
-        '<label>least right<input id="least-right" type="number" min="1" value="1"></label></div>'
-        '<p class="soft" id="matching" aria-live="polite"></p><div class="tall" tabindex="0"><table id="groups"><thead><tr>'
-        f'{heads}<th scope="col">left members</th><th scope="col">right members</th></tr></thead><tbody></tbody></table>'
+        f'<label>least {left}<input id="least-left" type="number" min="1" value="1"></label>'
+        f'<label>least {right}<input id="least-right" type="number" min="1" value="1"></label></div>'
+        f'<p class="soft" id="matching" data-what="{what}" aria-live="polite"></p><div class="tall" tabindex="0"><table id="groups"><thead><tr>'
+        f'{heads}<th scope="col">{left} members</th><th scope="col">{right} members</th></tr></thead><tbody></tbody></table>'
         "<noscript>This table needs JavaScript; the pictures above do not.</noscript></div></section>"
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -401,6 +401,12 @@ class Rules(Listed):
     def approximate(self) -> Rules:
         """Those whose confidence is below 1."""
         return replace(self, which="approximate")
+
+    def record(self) -> dict[str, Any]:
+        """Return that of the baskets, with what was asked and how many rules there are."""
+        new_since = None if self.before is None else self.before.frequent.record.get("run")
+        asked = {**asdict(self.asked), "which": self.which, "new_since": new_since}
+        return {**self.frequent.record, **asked, "found": len(self)}
 
     def new_since(self, before: Rules) -> Rules:
         """Return those that others are not among, as the rules of an older version of the run.

@@ -169,6 +169,8 @@ def test_the_flow_answers_and_commits(tmp_path):
         ("outside.clq", "p edge 2 1\ne 1 3\n", "line 2: edge 1 3 is outside the vertices 1…2"),
         ("words.clq", "p edge 2 1\ne one two\n", "line 2: 'one two' must be two vertex numbers"),
         ("cut.clq", "p edge 3 3\ne 1 2\n", "declares 3 edges, but holds 1; is the file cut off?"),
+        ("one less.clq", "p edge 4 3\ne 1 2\ne 2 3\n", "declares 3 edges, but holds 2"),
+        ("one more.clq", "p edge 4 1\ne 1 2\ne 2 3\n", "declares 1 edges, but holds 2"),
         ("other.clq", "p edge 3 3\nq 1 2\n", "line 2: 'q' begins no DIMACS line"),
         ("bad.clq.gz", None, "cannot be read"),
         ("oblong.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 3\n", "2 rows and 3 columns"),

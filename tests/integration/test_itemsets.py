@@ -9,6 +9,7 @@ import threading
 import time
 from fractions import Fraction
 
+import fsspec
 import numpy as np
 import openpyxl
 import pandas as pd
@@ -19,9 +20,13 @@ import scipy.sparse as sp
 import bicliq
 from bicliq import kernels
 from bicliq.flows.cli import invoke
+from bicliq.flows.rules import rules_flow
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.reduce import reduce
 from bicliq.pipeline.results.itemsets import METRICS
+from tests.integration.chromium import browser, needs_chromium
+from tests.integration.server import artifacts
+from tests.integration.test_report import Elements
 from tests.real_graphs import load
 from tests.reference import itemsets as reference
 
@@ -307,7 +312,7 @@ def test_rules_that_are_new_since_yesterday(tmp_path, capsys):
     assert invoke([*line, "--run", first.run.run[:6]]) == 2
     assert "has no parent" in capsys.readouterr().err
     assert invoke(["rules", "t.csv", "--new-since", "parent"]) == 2
-    assert "leave FILE out" in capsys.readouterr().err
+    assert "name no file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -343,3 +348,54 @@ def test_an_interrupt_ends_the_search_for_generators():
     with pytest.raises(KeyboardInterrupt):
         next(closed.rules())
     assert time.monotonic() - started < 3
+
+
+def rules_page_of(tmp_path, capsys) -> list[dict]:
+    baskets = {"b1": ["<b>jam", "tea"], "b2": ["<b>jam", "tea", "oil"], "b3": ["tea"], "b4": ["oil", "tea"]}
+    (tmp_path / "t.dat").write_text("".join(",".join(items) + "\n" for items in baskets.values()))
+    line = ["rules", str(tmp_path / "t.dat"), "--format", "baskets", "--min-support", "0.25", "--min-threshold", "0.5"]
+    assert invoke([*line, "--report", str(tmp_path / "rules.html"), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["report"] == str(tmp_path / "rules.html")
+    return record["rules"]
+
+
+def test_the_page_of_rules_draws_and_lists_them(tmp_path, capsys):
+    rules = rules_page_of(tmp_path, capsys)
+    text = (tmp_path / "rules.html").read_text()
+    found = Elements(text)
+    rows = json.loads(found.scripts[0])
+    assert [(row["left"], row["right"], row["confidence"]) for row in rows] == [
+        (rule["antecedents"], rule["consequents"], rule["confidence"]) for rule in rules
+    ]
+    assert [tag for tag, _ in found.found].count("circle") == len(rules)
+    assert "&lt;b&gt;jam → tea" in text
+    assert "Non-redundant rules in t.dat" in text
+
+
+@needs_chromium
+def test_a_browser_sorts_and_filters_rules(tmp_path, capsys):
+    rules = rules_page_of(tmp_path, capsys)
+    with browser(tmp_path / "home", 1280) as tab:
+        tab.open(f"file://{tmp_path / 'rules.html'}")
+        tab.wait_for("Rules to look through", f"{len(rules)} of {len(rules)} rules")
+        column = "[...document.querySelectorAll('#groups tbody tr')].map(row => +row.cells[1].textContent)"
+        tab.value("document.querySelector('#groups th[data-key=confidence] button').click()")
+        shown = tab.value(column)
+        assert shown == sorted(shown, reverse=True)
+        typed = "const field = document.getElementById('member'); field.value = 'oil'; field.dispatchEvent(new Event('input'))"
+        tab.value(f"(() => {{ {typed} }})()")
+        assert 0 < len(tab.value(column)) < len(rules)
+
+
+def test_the_flow_of_rules_says_what_is_new_since_the_version_before(tmp_path, prefect_server):
+    store = str(tmp_path / "s")
+    first = bicliq.enumerate({"b1": ["jam", "tea"], "b2": ["jam", "tea"]}, store=store)
+    bicliq.update(store, {"b3": ["rum", "oil"]})
+    asked = {"min_support": 0.3, "min_threshold": 0.9}
+    record = rules_flow(asked=asked, settings={"store": store}, new_since="parent")
+    assert {tuple(sorted(rule["antecedents"] + rule["consequents"])) for rule in record["rules"]} == {("oil", "rum")}
+    assert record["new_since"] == first.run.run
+    assert "new since run" in fsspec.open(record["report"], "rt").open().read()
+    assert artifacts(prefect_server)["rules"]["type"] == "table"
+    assert invoke(["verify", "--store", store]) == 0
