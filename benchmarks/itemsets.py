@@ -1,7 +1,7 @@
-"""Closed itemsets and rules beside pyfim and mlxtend: CPU seconds of one thread, mining alone.
+"""Closed itemsets and rules beside pyfim, mlxtend and rusket: CPU seconds of one thread.
 
 `BICLIQ_DATA=… python -m benchmarks.itemsets fimi-retail:9 fimi-chess:2000`: graphs, and in how many
-baskets a set is at least. pyfim and mlxtend are measured where they are installed, mlxtend up to a
+baskets a set is at least. Those three are measured where they are installed, the last two up to a
 hundred thousand frequent sets.
 """
 
@@ -23,6 +23,8 @@ from bicliq.pipeline.graphs.reduce import reduce
 
 MIN_CONFIDENCE = 0.8
 MLXTEND_SETS = 100_000
+PEERS = {"mlxtend": "mlxtend.frequent_patterns", "rusket": "rusket"}
+"""Where their functions of the same names and arguments are."""
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -39,9 +41,9 @@ def closed_by_pyfim(graph: BipartiteGraph, least: int) -> tuple[int, float]:
     return len(found), seconds
 
 
-def all_by_mlxtend(graph: BipartiteGraph, least: int) -> tuple[int, float, float]:
-    """Rules of mlxtend, seconds of its FP-growth, and of the rules; the frame is made before."""
-    pandas, patterns = map(importlib.import_module, ("pandas", "mlxtend.frequent_patterns"))
+def all_by(peer: str, graph: BipartiteGraph, least: int) -> tuple[int, float, float]:
+    """Rules of a peer, seconds of its FP-growth, and of the rules; the frame is made before."""
+    pandas, patterns = map(importlib.import_module, ("pandas", PEERS[peer]))
     dense = np.zeros((graph.n_left, graph.n_right), bool)
     dense[graph.edge_left, graph.indices] = True
     frame = pandas.DataFrame(dense, columns=list(map(str, range(graph.n_right))))
@@ -66,11 +68,13 @@ def measure(name: str, least: int) -> None:
         n_sets += len(batch)
         if n_sets > MLXTEND_SETS:
             break
-    if n_sets <= MLXTEND_SETS and find_spec("mlxtend"):
+    for peer in PEERS if n_sets <= MLXTEND_SETS else ():
+        if find_spec(peer) is None:
+            continue
         ours, of_all = timed(lambda: sum(map(len, closed.rules("all", MIN_CONFIDENCE))))
-        theirs_rules, mining, making = all_by_mlxtend(graph, least)
+        theirs_rules, mining, making = all_by(peer, graph, least)
         said.append(f"all {ours:,} rules {of_all:.2f} s")
-        said.append(f"mlxtend {n_sets:,} sets {mining:.2f} s, {theirs_rules:,} rules {making:.2f} s")
+        said.append(f"{peer} {n_sets:,} sets {mining:.2f} s, {theirs_rules:,} rules {making:.2f} s")
     print("; ".join(said), flush=True)
 
 

@@ -37,6 +37,8 @@ def find(
     time_limit: float | None = None,
     null: int = 0,
     seed: int = 0,
+    missing: int = 0,
+    missing_each: int | None = None,
     threads: int = 0,
     **reading: Unpack[Reading],
 ) -> Groups:
@@ -71,6 +73,9 @@ def find(
     null, seed
         Ask so many random tables of the same degrees, too, from this seed on: each group then has
         ``p``, the share of tables whose best group reaches it (docs/surprise.md).
+    missing, missing_each
+        Groups with gaps: so many pairs of a group may be missing, in all, and of one member (by
+        default as many). Each group has ``missing``, the pairs that it misses (docs/gaps.md).
     threads
         As in `enumerate`.
     **reading
@@ -109,6 +114,8 @@ def find(
         time_limit=time_limit,
         null=null,
         seed=seed,
+        missing=missing,
+        missing_each=missing_each,
     )
     search = {"min_left": min_left, "min_right": min_right, "min_edges": min_edges, "threads": threads}
     return Groups(find_in_table(edges, asked, load_settings(ingest=read_as(reading), search=search)))

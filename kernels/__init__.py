@@ -31,6 +31,7 @@ from bicliq.kernels.enumeration import (
 from bicliq.kernels.errors import BackendError, BicliqError, CapacityError, TooManyError
 from bicliq.kernels.estimate import BicliqueEstimate, estimate_bicliques, gpu_seconds
 from bicliq.kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
+from bicliq.kernels.gaps import groups_with_gaps, missing_pairs
 from bicliq.kernels.itemsets import ClosedSets, closed_itemsets
 from bicliq.kernels.lattice import (
     ConceptLattice,
@@ -127,10 +128,12 @@ __all__ = [
     "gpu_cannot_find",
     "gpu_seconds",
     "group_roots",
+    "groups_with_gaps",
     "has_codec",
     "kept_rows",
     "maximum_clique",
     "minimal_transversals",
+    "missing_pairs",
     "net_changes",
     "number_of_threads",
     "peel_rows",

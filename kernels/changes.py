@@ -298,7 +298,7 @@ class ChangeSearch:
     def _request(self, graph: Subgraphs, workers: int, most: int | None = None) -> EnumerationRequest:
         """The search of subgraphs on the CPU, below the roots that find everything."""
         csr = graph.indptr, graph.indices, len(graph.right)
-        side = choose_side(np.diff(graph.indptr), np.bincount(graph.indices, minlength=csr[2]))
+        side = choose_side(*csr, min_left=self._least["min_left"], min_right=self._least["min_right"])
         order, roots = graph.searches[side]
         bounds: dict[str, Any] = {
             "side": side,

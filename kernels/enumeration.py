@@ -32,7 +32,8 @@ from bicliq.kernels.cuda.stream import CudaSmallerSearch, CudaStreamSearch
 from bicliq.kernels.errors import BackendError, memory_is_capacity
 from bicliq.kernels.machine import Backend, require_backend
 from bicliq.kernels.output import RowGroup, RowGroupLayout
-from bicliq.kernels.side import choose_side, choose_side_for_warps
+from bicliq.kernels.rows import peel_rows
+from bicliq.kernels.side import choose_side
 
 LARGEST_SIZE = 2**31 - 1
 LARGEST_BATCH = 2**30
@@ -312,7 +313,10 @@ def checked_request(
         "batch_ids": whole_number("batch_ids", batch_ids, most=LARGEST_BATCH),
     }
     graph = Packed.of(starts, columns, n_columns)
-    chosen = chosen_side(side, graph, backend)
+    least = checked["min_left"], checked["min_right"]
+    if roots is None:
+        graph = _core(graph, *least)
+    chosen = chosen_side(side, graph, backend, *least)
     wanted = None if roots is None else checked_roots(roots, n_left if chosen == "left" else n_columns)
     left = _ids_of(graph.left, left_ids, n_left, "left_ids")
     right = _ids_of(graph.right, right_ids, n_columns, "right_ids")
@@ -344,10 +348,26 @@ def _hashes_of(kept: Any, hashes: Any, n: int, name: str, ids: Int32Array) -> UI
     return array if kept is None else array[kept]
 
 
-def chosen_side(side: str, graph: Packed, backend: Backend | str) -> Side:
+def _core(graph: Packed, min_left: int, min_right: int) -> Packed:
+    """What is left of a graph without vertices that have too few edges for any biclique wanted."""
+    starts, columns, n_right = graph.csr
+    if min_left == min_right == 1:
+        return graph
+    degrees = np.diff(starts), np.bincount(columns, minlength=n_right)
+    if all(of.min(initial=LARGEST_SIZE) >= least for of, least in zip(degrees, (min_right, min_left), strict=True)):
+        return graph
+    starts, columns, _ = peel_rows(starts, columns.copy(), n_right, min_right, min_left)
+    left, right = np.flatnonzero(np.diff(starts)), np.flatnonzero(np.bincount(columns, minlength=n_right))
+    place = np.zeros(n_right, np.int32)
+    place[right] = np.arange(len(right), dtype=np.int32)
+    numbers = (kept if of is None else of[kept] for of, kept in ((graph.left, left), (graph.right, right)))
+    return Packed(np.append(starts[left], starts[-1]), place[columns], len(right), *numbers)
+
+
+def chosen_side(
+    side: str, graph: Packed, backend: Backend | str = Backend.CPU, min_left: int = 1, min_right: int = 1
+) -> Side:
     """The side whose vertices are the roots: the one asked for, or the one with less to search."""
     if side != "auto":
         return "left" if side == "left" else "right"
-    if Backend(backend) is Backend.CUDA:
-        return choose_side_for_warps(*graph.csr)
-    return choose_side(np.diff(graph.indptr), np.bincount(graph.indices, minlength=graph.n_right))
+    return choose_side(*graph.csr, min_left=min_left, min_right=min_right, backend=backend)

@@ -45,12 +45,15 @@ class Group:
         what it adds to the groups before it.
     covered : int, optional
         Of a cover: edges of it and of the groups before it, each counted once.
+    missing : array of int32, shape (n, 2), optional
+        Of a group with gaps: its pairs that are no edges.
     """
 
     left: Int32Array
     right: Int32Array
     value: float
     covered: int | None = None
+    missing: Int32Array | None = None
 
 
 @dataclass(frozen=True)

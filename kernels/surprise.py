@@ -108,13 +108,15 @@ class SurpriseTerms:
         """
         return _surprise(batch, self)
 
-    def of_group(self, left: Any, right: Any) -> tuple[float, float]:
+    def of_group(self, left: Any, right: Any, missing: Any = None) -> tuple[float, float]:
         """Return the surprise of one block, and how many edges chance puts there on average.
 
         Parameters
         ----------
         left, right : array of int
             Its members, ascending.
+        missing : array of int, shape (n, 2), optional
+            Its pairs that are no edges: each counts ln(1 − p) in place of −ln p.
 
         Notes
         -----
@@ -130,7 +132,11 @@ class SurpriseTerms:
         ends = [np.array([0, len(side)], np.int32) for side in ids]
         batch = BicliqueBatch(ends[0], ids[0], ends[1], ids[1], np.zeros(1, np.int32))
         odds = np.add.outer(self.left[ids[0]], self.right[ids[1]]) * SURPRISE_UNIT
-        return float(self.of(batch)[0]), float((1 / (1 + np.exp(odds))).sum())
+        gaps = (
+            np.zeros(0) if missing is None else (self.left[missing[:, 0]] + self.right[missing[:, 1]]) * SURPRISE_UNIT
+        )
+        lost = float((np.logaddexp(0, gaps) + np.logaddexp(0, -gaps)).sum())  # −ln p and −ln(1 − p)
+        return float(self.of(batch)[0]) - lost, float((1 / (1 + np.exp(odds))).sum())
 
     @property
     def arrays(self) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array, Int32Array, int, int]:

@@ -472,7 +472,7 @@ def groups_table(record: Record) -> Group:
     covers = record["diverse"]
     cover = f", together {groups[-1]['share']:.1%} of all edges" if covers and groups else ""
     table = Table(title=f"{many(len(groups), 'group')} by {record['by']}{cover}{known}", title_justify="left")
-    chance, null = record["by"] == "surprise", "null" in record
+    chance, null, gaps = record["by"] == "surprise", "null" in record, "missing" in record
     value = f"{record['by']} added" if covers else record["by"]
     for name in (
         "#",
@@ -486,6 +486,8 @@ def groups_table(record: Record) -> Group:
         table.add_column(name, justify="right")
     table.add_column("left members", overflow="fold")
     table.add_column("right members", overflow="fold")
+    if gaps:
+        table.add_column("missing", overflow="fold")
     for rank, group in enumerate(groups, 1):
         value = f"{group['value']:,.2f}" if isinstance(group["value"], float) else f"{group['value']:,}"
         sizes = f"{group['n_left']:,}", f"{group['n_right']:,}"
@@ -493,7 +495,8 @@ def groups_table(record: Record) -> Group:
         share = [f"{group['share']:.2%}"] if covers else []
         share += [f"{group['p']:.3g}"] if null else []
         right = _in_step(group) if "windows" in group else members(group["right"])
-        table.add_row(str(rank), *sizes, value, *expected, *share, members(group["left"]), right)
+        missed = [members([f"{left}–{right}" for left, right in group["missing"]])] if gaps else []
+        table.add_row(str(rank), *sizes, value, *expected, *share, members(group["left"]), right, *missed)
     said.append(
         table
         if groups

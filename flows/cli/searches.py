@@ -88,6 +88,7 @@ def estimate(
     "bicliq find purchases.csv --top 20 --by surprise --min-left 3 --min-right 3",
     "bicliq find purchases.csv --top 5 --containing ann --containing tea",
     "bicliq find purchases.csv --top 12 --diverse --report twelve.html",
+    "bicliq find purchases.csv --missing 3 --min-left 4 --min-right 4",
     "bicliq find --run 3f2a --store wiki-store --by balanced",
 )
 def find(
@@ -132,6 +133,13 @@ def find(
     diverse: Annotated[
         bool, typer.Option("--diverse", help="Each next group is the one that adds most to those before it.")
     ] = False,
+    missing: Annotated[
+        int, typer.Option("--missing", min=0, max=255, help="So many pairs of a group may be missing; they are listed.")
+    ] = 0,
+    missing_each: Annotated[
+        int | None,
+        typer.Option("--missing-each", min=0, max=255, help="And so many of one member; else as many as of all."),
+    ] = None,
     null: Tables = 0,
     seed: Seed = 0,
     time_limit: Limit = None,
@@ -161,6 +169,8 @@ def find(
         time_limit=time_limit,
         null=null,
         seed=seed,
+        missing=missing,
+        missing_each=missing_each,
     )
     if edges is not None and run is None:
         if context.params["store"] is not None:

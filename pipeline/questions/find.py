@@ -21,6 +21,7 @@ from bicliq.pipeline.events import warn
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from bicliq.pipeline.placement.where import Place, place_search
+from bicliq.pipeline.questions.gaps import CANNOT_ON_GPU, check_gaps, missing_labels, refuse_gaps
 from bicliq.pipeline.questions.in_step import find_in_step
 from bicliq.pipeline.questions.members import Part
 from bicliq.pipeline.questions.null import Null, compare_groups
@@ -109,6 +110,9 @@ class FindAsked:
     null, seed
         So many random tables of the same degrees are asked the same, of seeds from this one on: see
         `pipeline.questions.null.compare_groups`. They may take a time limit of their own, as long.
+    missing, missing_each
+        So many pairs of a group may be missing, in all, and of one member (by default as many):
+        see `kernels.groups_with_gaps`.
     """
 
     top: int = 20
@@ -126,6 +130,8 @@ class FindAsked:
     time_limit: float | None = None
     null: int = 0
     seed: int = 0
+    missing: int = 0
+    missing_each: int | None = None
 
     def check(self, column: str | None, search: SearchSettings) -> None:
         """Refuse what contradicts itself, the least sizes, or the column of weights that is read.
@@ -135,6 +141,7 @@ class FindAsked:
         InputError
         """
         Null(self.null, self.seed)
+        check_gaps(self)
         narrowed = self.containing or self.within is not None
         narrowed = narrowed or self.max_left_degree is not None or self.max_right_degree is not None
         if self.null and (narrowed or self.by == "weight"):
@@ -188,6 +195,7 @@ class FindAsked:
         cannot = kernels.gpu_cannot_find(
             self.top, self.by, diverse=self.diverse, edge_weights=self.weighs_edges, time_limit=self.time_limit
         )
+        cannot = CANNOT_ON_GPU if self.missing else cannot
         return place_search(search.backend, cannot=cannot, not_worth=NOT_WORTH)
 
 
@@ -226,13 +234,14 @@ def find_in_table(
     -------
     dict
         ``groups``: a list of left, right (labels), n_left, n_right, value, and by surprise expected
-        (edges that chance gives the group), and with `null` p; the best first; with
-        `diverse` value is what a group adds, and covered and share are the edges that it and those
-        before it hold together, and their share of all edges of the table. Further proven, by,
-        diverse, left_out (vertices that each restriction left out), why_none (why no group can be
-        an answer), n_left, n_right, n_edges, side,
-        nodes, backend, threads, seconds, the `account` of the table, and report, where a page was
-        asked for. With `ingest.in_step` groups have ``windows`` (`questions.in_step`).
+        (edges that chance gives the group), and with `null` p; the best first; with `diverse` value
+        is what a group adds, and covered and share are the edges that it and those before it hold
+        together, and their share of all edges of the table. Further proven, by, diverse, left_out
+        (vertices that each restriction left out), why_none (why no group can be an answer), n_left,
+        n_right, n_edges, side, nodes, backend, threads, seconds, the `account` of the table, and
+        report, where a page was asked for. With `missing` groups have ``missing``, the pairs (left,
+        right) that they miss, and value by edges is the number that is there. With `ingest.in_step`
+        groups have ``windows`` (`questions.in_step`).
 
     Raises
     ------
@@ -243,6 +252,7 @@ def find_in_table(
     """
     asked.check(settings.ingest.weight, settings.search)
     if settings.ingest.in_step is not None:
+        refuse_gaps(asked, "groups in step (in_step)")
         return find_in_step(source, asked, settings, report, tell)
     place = asked.place(settings.search)
     started = time.perf_counter()
@@ -280,6 +290,7 @@ def find_in_run(
         run would have it in the end, and a warning says so.
     """
     asked.check(None, settings.search)
+    refuse_gaps(asked, "in a run of a store: name the table that it was made of")
     place = asked.place(settings.search)
     started = time.perf_counter()
     opened = open_run(settings.store, run)
@@ -387,22 +398,26 @@ def _find(
     read = time.perf_counter()
     options |= {"max_left": asked.max_left, "max_right": asked.max_right}
     options |= {"side": search.side, "threads": search.threads}
-    by = cast(Any, asked.by)
-    result = place.run(
-        lambda backend: kernels.top_bicliques(
-            searched.indptr,
-            searched.indices,
-            searched.n_right,
-            asked.top,
-            by,
-            min_value=asked.min_value,
-            diverse=asked.diverse,
-            time_limit=asked.seconds,
-            backend=backend,
-            progress=None if tell is None else lambda state: tell(Reached.of(asked, state, graph.n_edges)),
-            **options,
+    by, csr = cast(Any, asked.by), (searched.indptr, searched.indices, searched.n_right)
+    told: Any = None if tell is None else lambda state: tell(Reached.of(asked, state, graph.n_edges))
+    if asked.missing:
+        del options["side"]  # both are branched on
+        options |= {"missing": asked.missing, "missing_each": asked.missing_each}
+        result = kernels.groups_with_gaps(*csr, asked.top, by, time_limit=asked.seconds, progress=told, **options)
+    else:
+        result = place.run(
+            lambda backend: kernels.top_bicliques(
+                *csr,
+                asked.top,
+                by,
+                min_value=asked.min_value,
+                diverse=asked.diverse,
+                time_limit=asked.seconds,
+                backend=backend,
+                progress=told,
+                **options,
+            )
         )
-    )
 
     def best(columns: Any, least: float, left: float | None) -> kernels.FindResult:
         limit = min((each for each in (left, asked.seconds) if each is not None), default=None)
@@ -432,6 +447,8 @@ def _find(
         "threads": result.threads,
         "seconds": {"ingest": read - started, **result.seconds, "total": time.perf_counter() - started},
     }
+    if asked.missing:
+        record |= {"missing": asked.missing, "missing_each": asked.missing_each}
     if null is not None:
         for group, share in zip(record["groups"], null.pop("p"), strict=True):
             group["p"] = share
@@ -461,6 +478,8 @@ def _labelled(group: kernels.Group, by: str, part: Part, graph: BipartiteGraph) 
     }
     if by == "surprise":
         record["expected"] = graph.surprise_terms.of_group(group.left, group.right)[1]
+    if group.missing is not None:
+        record["missing"] = missing_labels(group, part)
     if group.covered is not None:
         record |= {"covered": group.covered, "share": group.covered / graph.n_edges}
     return record

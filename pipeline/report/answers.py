@@ -12,6 +12,7 @@ from bicliq.pipeline.report.frame import framed
 from bicliq.pipeline.report.groups import DRAWN, Group, pictures_of, row_of
 from bicliq.pipeline.report.pictures import counts_picture
 from bicliq.pipeline.report.sections import (
+    GAPPED,
     MAXIMAL,
     bars,
     checks_table,
@@ -71,7 +72,7 @@ def find_page(
     listed = table_of_groups("All of them", _of(len(groups), len(rows), "groups"), rows, heading)
     out = [(f"left out: {why}", f"{n:,}") for why, n in record["left_out"].items()]
     parts = [
-        f"<h1>{escape(found)} in {escape(name)}</h1><p>{MAXIMAL}</p>{_proven(record)}{tiles(_best(record))}",
+        f"<h1>{escape(found)} in {escape(name)}</h1><p>{GAPPED if 'missing' in record else MAXIMAL}</p>{_proven(record)}{tiles(_best(record))}",
         f"<section><h2>The best</h2><p>By {escape(by)}: {VALUES[by]}.{_diverse(record)} The first {len(shown)} are drawn.</p>"
         f"{drawn_groups(shown) if shown or not record['why_none'] else '<p>No group: ' + escape(record['why_none']) + '.</p>'}"
         "</section>",

@@ -42,6 +42,8 @@ class GroupPicture:
         Its rank among those that are drawn, from 1.
     n_left, n_right
         Its size; a picture may show fewer.
+    missing
+        How many of its pairs are no edges.
     surprise
         How far it is beyond chance, in nats.
     expected
@@ -59,6 +61,7 @@ class GroupPicture:
     rank: int
     n_left: int
     n_right: int
+    missing: int
     surprise: float
     expected: float
     left: list[Any]
@@ -129,8 +132,9 @@ def row_of(graph: BipartiteGraph, group: Group, labels: Any) -> dict[str, Any]:
     """Return a group as a row of the table of groups; `labels` are those of both sides."""
     left, right = (list(map(str, _labels(ids, side[:MEMBERS]))) for ids, side in zip(labels, group, strict=True))
     n_left, n_right = map(len, group)
-    sizes = {"n_left": n_left, "n_right": n_right, "n_edges": n_left * n_right}
-    surprise, expected = graph.surprise_terms.of_group(*group)
+    missing = kernels.missing_pairs(graph.indptr, graph.indices, *group)
+    sizes = {"n_left": n_left, "n_right": n_right, "n_edges": n_left * n_right - len(missing)}
+    surprise, expected = graph.surprise_terms.of_group(*group, missing)
     chance = {"surprise": round(surprise, 1), "expected": float(f"{expected:.2g}")}
     return {**sizes, **chance, "left": left, "right": right}
 
@@ -158,11 +162,13 @@ def _picture(
         if rank != at + 1
     ]
     most, rank = max(shared, default=(0, 0))
-    surprise, expected = graph.surprise_terms.of_group(left, right)
+    missing = kernels.missing_pairs(graph.indptr, graph.indices, left, right)
+    surprise, expected = graph.surprise_terms.of_group(left, right, missing)
     return GroupPicture(
         rank=at + 1,
         n_left=len(left),
         n_right=len(right),
+        missing=len(missing),
         surprise=surprise,
         expected=expected,
         left=_labels(labels[0], rows),

@@ -296,7 +296,7 @@ def group_picture(group: GroupPicture, times: Times | None) -> str:
         )
         for column, there in enumerate(group.present[row]):
             member = row < group.left_members and column < group.right_members
-            shade = ("member" if member else "near") if there else "absent"
+            shade = ("member" if member else "near") if there else "missing" if member else "absent"
             seen = math.nan if known is None or not there else float(known[row, column])
             end = "/>" if math.isnan(seen) else f"><title>first seen {day(seen)}</title></path>"
             parts.append(

@@ -63,6 +63,12 @@ MAXIMAL = (
 )
 """What the groups of a page are."""
 
+GAPPED = (
+    "A group with gaps is a choice of left and right vertices of which a few pairs are no edges; no one vertex more or less"
+    " makes it better."
+)
+"""What they are where pairs may be missing."""
+
 NAMED = 12
 """Members of a side that the tables of changes name."""
 
@@ -194,6 +200,8 @@ def drawn_groups(pictures: list[GroupPicture], times: Times | None = None) -> st
         f'<span class="key" style="background:var({colour})"></span>{said}'
         for colour, said in (("--left", "in the group"), ("--right", "edge around it"), ("--absent", "no edge"))
     )
+    if any(group.missing for group in pictures):
+        key += '<span class="key hollow"></span>missing in the group'
     drawn = "".join(_drawn(group, times) for group in pictures)
     return f"<p>{key}</p><div class='pictures'>{drawn}</div>"
 
@@ -207,9 +215,10 @@ def _drawn(group: GroupPicture, times: Times | None) -> str:
         else f" It shares most with group {group.overlap[0]}: {group.overlap[1]:,} edges."
     )
     line = "" if times is None else _times_of(group, times)
+    missing = f", and {group.missing:,} missing" if group.missing else ""
     return (
         f"<div><h3>Group {group.rank}: {group.n_left:,} × {group.n_right:,}, surprise {group.surprise:,.0f}</h3>"
-        f"<p class='soft'>{group.n_left * group.n_right:,} edges, where chance gives {group.expected:,.2g} on average."
+        f"<p class='soft'>{group.n_left * group.n_right - group.missing:,} edges{missing}, where chance gives {group.expected:,.2g} on average."
         f" Rows are left, columns are right vertices{said}.{overlap}</p>"
         f'<div class="wide">{group_picture(group, times)}</div>{line}</div>'
     )

@@ -70,7 +70,7 @@ class Groups(AsTable):
     def schema(self) -> pa.Schema:
         """Columns: left, right, n_left, n_right, value.
 
-        Perhaps covered, share, expected, p, windows.
+        Perhaps covered, share, expected, p, missing (left and right by pair), windows.
         """
         value = pa.int64() if self.record["by"] in ("edges", "vertices", "balanced") else pa.float64()
         columns = [(side, pa.list_(LABELS[self.record["labels"][side]])) for side in ("left", "right")]
@@ -81,21 +81,28 @@ class Groups(AsTable):
             columns += [("expected", pa.float64())]
         if "null" in self.record:
             columns += [("p", pa.float64())]
+        if "missing" in self.record:
+            pair = [(side, LABELS[self.record["labels"][side]]) for side in ("left", "right")]
+            columns += [("missing", pa.list_(pa.struct(pair)))]
         if "in_step" in self.record:
             columns += [("windows", pa.list_(WINDOW))]
         return pa.schema(columns)
 
     def to_arrow(self) -> pa.Table:
         """Return them as an Arrow table, the best first."""
-        return pa.Table.from_pylist(list(map(_with_times, self)), self.schema)
+        return pa.Table.from_pylist(list(map(_as_row, self)), self.schema)
 
 
-def _with_times(group: dict[str, Any]) -> dict[str, Any]:
-    """Return a group whose windows, which records have as text, are times."""
-    if "windows" not in group:
-        return group
-    windows = [{name: dt.datetime.fromisoformat(text) for name, text in each.items()} for each in group["windows"]]
-    return {**group, "windows": windows}
+def _as_row(group: dict[str, Any]) -> dict[str, Any]:
+    """Return a group whose windows, which records have as text, are times, and its gaps pairs."""
+    row = dict(group)
+    if "windows" in group:
+        row["windows"] = [
+            {name: dt.datetime.fromisoformat(text) for name, text in each.items()} for each in group["windows"]
+        ]
+    if "missing" in group:
+        row["missing"] = [{"left": left, "right": right} for left, right in group["missing"]]
+    return row
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,7 @@ def _plan(
     sizes = graph.n_edges, graph.n_left + graph.n_right
     room = MemoryRoom.within(memory_limit)
     room.require_for_graph(CUT.of(*sizes), f"{folder.uri}: to plan a run of {graph.n_edges:,} edges", *sizes)
-    side = choose_side(graph, search.side)
+    side = choose_side(graph, search.side, search.min_left, search.min_right)
     others = graph.right_degrees if side == "left" else graph.left_degrees
     worth = worth_to(data_backend, search, cluster, graph.n_edges, int((others**2).sum()))
     wanted = asked.plan.partitions, asked.plan.memory_budget
@@ -247,7 +247,7 @@ def run_id(
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def choose_side(graph: BipartiteGraph, asked: str = "auto") -> Side:
+def choose_side(graph: BipartiteGraph, asked: str = "auto", min_left: int = 1, min_right: int = 1) -> Side:
     """Return the side to enumerate: the asked one, or that which the kernels would choose."""
     if asked == "left":
         return "left"
@@ -255,7 +255,8 @@ def choose_side(graph: BipartiteGraph, asked: str = "auto") -> Side:
         return "right"
     if asked != "auto":
         raise InputError(f'side {asked!r}: it must be "auto", "left" or "right"')
-    return kernels.choose_side(to_host(graph.left_degrees), to_host(graph.right_degrees))
+    csr = to_host(graph.indptr), to_host(graph.indices), graph.n_right
+    return kernels.choose_side(*csr, min_left=min_left, min_right=min_right)
 
 
 def plan_partitions(

@@ -79,3 +79,16 @@ def broad_graphs(draw: st.DrawFn) -> Graph:
     dense = draw(st.integers(2, 6))
     matrix[:, random.choice(n_right, dense, replace=False)] = random.random((n_left, dense)) < 0.93
     return _from_matrix(matrix)
+
+
+@st.composite
+def repeated_graphs(draw: st.DrawFn) -> Graph:
+    """Many rows of few kinds, some with a cell changed; the kinds may be columns instead."""
+    n_right = draw(st.integers(2, 9))
+    n_left = draw(st.integers(34, 300))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    kinds = random.random((draw(st.integers(1, 40)), n_right)) < draw(st.sampled_from([0.1, 0.3, 0.6, 0.8, 0.95]))
+    matrix = kinds[random.integers(0, len(kinds), n_left)]
+    matrix ^= random.random(matrix.shape) < draw(st.sampled_from([0.0, 0.01, 0.05]))
+    matrix[:, random.random(n_right) < 0.1] = True
+    return _from_matrix(matrix.T if draw(st.booleans()) else matrix)

@@ -414,7 +414,7 @@ def test_rows_and_lists_of_subgraphs_of_all_shapes(
     hashes = [generator.integers(0, 2**63, n).astype(np.uint64) for n in table.shape]
     place = generator.permutation(n_left if side == "left" else n_right)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bicliq.kernels.changes.choose_side", lambda *_: searched)
+        patch.setattr("bicliq.kernels.changes.choose_side", lambda *_, **__: searched)
         lists, rows = (search.find_rows(hashes, side, place, threads=threads, least=few) for few in (10**9, 0))
     assert listed(lists.appeared) == sorted(after - before)
     assert listed(lists.vanished) == sorted(before - after)

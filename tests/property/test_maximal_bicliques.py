@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bicliq import kernels
 from tests.nightly import drawn
-from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
+from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, repeated_graphs, tall_graphs
 from tests.reference.brute_force import Biclique, maximal_bicliques, passing
 
 MANY = settings(max_examples=drawn(1500), deadline=None, suppress_health_check=list(HealthCheck))
@@ -90,6 +90,25 @@ def test_broad_graphs_give_every_maximal_biclique_once(graph: Graph) -> None:
 @given(st.one_of(random_graphs(), tall_graphs()), st.integers(1, 6), st.integers(1, 6), st.integers(1, 24))
 def test_thresholds_give_what_a_filter_would(graph: Graph, min_left: int, min_right: int, min_edges: int) -> None:
     check(graph, min_left=min_left, min_right=min_right, min_edges=min_edges)
+
+
+@SOME
+@given(repeated_graphs(), st.integers(20, 150), st.integers(1, 6))
+def test_high_thresholds_give_what_a_filter_would(graph: Graph, many: int, few: int) -> None:
+    many_left = graph.n_left >= graph.n_right
+    check(graph, min_left=many if many_left else few, min_right=few if many_left else many)
+
+
+@FEW
+@given(repeated_graphs(), st.integers(33, 100), st.integers(2, 4))
+def test_threads_change_nothing_where_equal_rows_are_one(graph: Graph, many: int, threads: int) -> None:
+    least = {"min_left" if graph.n_left >= graph.n_right else "min_right": many}
+    for side in ("left", "right"):
+        results = [
+            kernels.enumerate_maximal_bicliques(*graph.csr, mode="digest", side=side, threads=n, **least)
+            for n in (1, threads)
+        ]
+        assert results[0].digest == results[1].digest
 
 
 @SOME

@@ -335,12 +335,11 @@ def test_a_digest_is_that_of_whole_numbers_in_lists() -> None:
             kernels.set_digest(*good[:place], bad, *good[place + 1 :])
 
 
-def test_degrees_are_whole_numbers_and_their_squares_do_not_wrap() -> None:
-    for bad, message in [([1.5], "left_degrees holds 1.5"), ([3, -1], "left_degrees holds -1 at index 1")]:
-        with pytest.raises(ValueError, match=message):
-            kernels.choose_side(bad, [1])
-    hubs = np.full(4, 2**31 - 1)
-    assert kernels.choose_side(hubs, np.ones(1 << 20, int)) == "left"
+def test_a_side_is_chosen_for_a_matrix_and_thresholds_that_are_checked() -> None:
+    with pytest.raises(ValueError, match="indices"):
+        kernels.choose_side([0, 1], [1.5], 2)
+    with pytest.raises(ValueError, match="min_left"):
+        kernels.choose_side([0, 1], [0], 1, min_left=0)
 
 
 def test_amounts_of_a_grouping_are_checked_with_their_place() -> None:

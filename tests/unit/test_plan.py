@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from bicliq import kernels
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings
@@ -37,11 +36,17 @@ def test_the_cheaper_side_is_chosen():
 
 
 def test_a_crowded_side_holds_the_roots_unless_its_lists_are_too_long() -> None:
-    crowded = [90] * 20 + [5] * 40  # degrees of the other side: a random neighbour has most of the 100 vertices
-    assert kernels.choose_side([20] * 100, crowded) == "left"
-    assert kernels.choose_side(crowded, [20] * 100) == "right"
-    assert kernels.choose_side([20] * 100, [30] * 66) == "right"
-    assert kernels.choose_side([20] * 100_000, [90_000] * 22) == "right"
+    def chosen(n_left, right_degrees):
+        """Of a table whose right vertices have so many left ones each, spread evenly."""
+        left = np.concatenate([np.arange(d) + 7 * v for v, d in enumerate(right_degrees)]) % n_left
+        right = np.repeat(np.arange(len(right_degrees)), right_degrees)
+        graph = BipartiteGraph.from_edges(left, right, n_left, len(right_degrees))
+        return choose_side(graph), choose_side(graph.transpose())
+
+    crowded = [90] * 20 + [5] * 40  # a random neighbour has most of the 100 vertices
+    assert chosen(100, crowded) == ("left", "right")
+    assert chosen(100, [30] * 66) == ("right", "left")
+    assert chosen(100_000, [90_000] * 22)[0] == "right"
 
 
 @pytest.mark.parametrize("side", ["left", "right"])

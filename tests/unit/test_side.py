@@ -7,13 +7,12 @@ import pytest
 
 from bicliq import kernels
 from bicliq.kernels.cpu import load_extension
-from bicliq.kernels.side import choose_side_for_warps
 from tests.real_graphs import load
 
 
 def choices(graph) -> tuple[str, str]:
-    on_cpu = kernels.choose_side(np.diff(graph.indptr), np.bincount(graph.indices, minlength=graph.n_right))
-    return on_cpu, choose_side_for_warps(graph.indptr, graph.indices, graph.n_right)
+    csr = graph.indptr, graph.indices, graph.n_right
+    return kernels.choose_side(*csr), kernels.choose_side(*csr, backend="cuda")
 
 
 def test_a_gpu_takes_the_side_whose_pairs_share_few_rows() -> None:
@@ -32,12 +31,12 @@ def test_where_pairs_are_narrow_it_is_the_side_of_the_cpu() -> None:
 
 def test_a_side_of_far_more_paths_is_never_taken() -> None:
     indices = np.tile(np.arange(2000, dtype=np.int32), 2)  # two left vertices with 2,000 others in common
-    assert choose_side_for_warps(np.array([0, 2000, 4000]), indices, 2000) == "left"
+    assert kernels.choose_side(np.array([0, 2000, 4000]), indices, 2000, backend="cuda") == "left"
 
 
 def test_graphs_without_paths_have_a_side() -> None:
-    assert choose_side_for_warps(np.zeros(4, np.int64), np.zeros(0, np.int32), 3) in ("left", "right")
-    assert choose_side_for_warps(np.arange(4), np.arange(3, dtype=np.int32), 3) in ("left", "right")
+    assert kernels.choose_side(np.zeros(4, np.int64), np.zeros(0, np.int32), 3, backend="cuda") in ("left", "right")
+    assert kernels.choose_side(np.arange(4), np.arange(3, dtype=np.int32), 3, backend="cuda") in ("left", "right")
 
 
 @pytest.mark.parametrize("name", ["southern-women", "UCforum", "edit-nawiki"])

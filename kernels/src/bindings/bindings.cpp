@@ -41,6 +41,7 @@ NB_MODULE(BICLIQ_MODULE(BICLIQ_ISA), module) {
   bicliq::bind_graphs(module);
   bicliq::bind_changes(module);
   bicliq::bind_finding(module);
+  bicliq::bind_gaps(module);
   bicliq::bind_clique(module);
   bicliq::bind_output(module);
   bicliq::bind_rules(module);

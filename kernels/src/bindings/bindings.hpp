@@ -126,6 +126,7 @@ void bind_estimate(nb::module_& module);
 void bind_graphs(nb::module_& module);
 void bind_changes(nb::module_& module);
 void bind_finding(nb::module_& module);
+void bind_gaps(nb::module_& module);
 void bind_clique(nb::module_& module);
 void bind_output(nb::module_& module);
 void bind_rules(nb::module_& module);

@@ -13,8 +13,9 @@
 // binomials. Candidates with no neighbour left are settled by the difference of two leaves.
 //
 // Paths: at most 32 candidates a side: two words of state over two registers of masks, nothing is
-// written. More: every child gets a grid of its own, both ways round, of the candidates that still
-// matter.
+// written. (trees.hpp does that without recursion: one count takes 5 % less by it, that of each
+// vertex 3 to 8 % more, since there each leaf gives its share to all that it holds.) More: every
+// child gets a grid of its own, both ways round, of the candidates that still matter.
 //
 // Sides are 0 (roots) and 1 (rows) throughout, so that one text serves pivots of either. Cost:
 // leaves × a few dozen operations, whatever p and q are. Papers: Pivoter (Jain, Seshadhri, WSDM

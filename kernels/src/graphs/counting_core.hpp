@@ -21,7 +21,6 @@ struct CountSide : Csr<u64, u32> {
   std::uint32_t n = 0;
   std::vector<std::uint32_t> vertex;  // number in the input
 
-  void take(Csr&& made) { static_cast<Csr&>(*this) = std::move(made); }
   std::uint32_t degree(std::uint32_t v) const { return static_cast<std::uint32_t>(start[v + 1] - start[v]); }
   const std::uint32_t* begin(std::uint32_t v) const { return row.data() + start[v]; }
   const std::uint32_t* end(std::uint32_t v) const { return row.data() + start[v + 1]; }
@@ -107,6 +106,11 @@ std::size_t sweep_again(Swept& rows, std::uint32_t q, std::uint32_t p, std::vect
   return before - out;
 }
 
+inline void set_starts(CountSide& side, const std::vector<std::uint32_t>& degree_of_place) {
+  side.start.assign(static_cast<std::size_t>(side.n) + 1, 0);
+  for (std::uint32_t i = 0; i < side.n; ++i) side.start[i + 1] = side.start[i] + degree_of_place[i];
+}
+
 }  // namespace core
 
 /// The core of a CSR matrix of the left side, both sides numbered as counting wants them. `check`
@@ -123,25 +127,31 @@ CountGraph prepare_core(const Rows& all, u32 n_right, u32 p, u32 q, bool keep_le
 
   CountGraph g;
   const auto n_rows = static_cast<std::uint32_t>(rows.left.size());
-  std::vector<std::uint32_t> row_degree(n_rows), place(n_right);
+  std::vector<std::uint32_t> row_degree(n_rows), place_degree;
   for (std::uint32_t r = 0; r < n_rows; ++r) row_degree[r] = static_cast<std::uint32_t>(rows.start[r + 1] - rows.start[r]);
   const std::vector<std::uint32_t> row_order = order_of(row_degree, keep_left_order);
-  for (std::uint32_t r : row_order) g.left.vertex.push_back(rows.left[r]);
+
   g.right.vertex = order_of(degree, keep_right_order);
-  g.left.n = n_rows;
   g.right.n = static_cast<std::uint32_t>(g.right.vertex.size());
-  for (std::uint32_t c = 0; c < g.right.n; ++c) place[g.right.vertex[c]] = c;
-  g.right.take(gathered<u64, u32>(g.right.n, [&](std::size_t c) { return degree[g.right.vertex[c]]; }, [&](const auto& tell) {
-    each_vertex(n_rows, check, [&](std::uint32_t r) {
-      for (std::uint64_t e = rows.start[row_order[r]]; e < rows.start[row_order[r] + 1]; ++e) tell(place[rows.right[e]], r);
-    });
-  }));
-  rows.right = {};  // memory of the size that is needed now
-  g.left.take(gathered<u64, u32>(n_rows, [&](std::size_t r) { return row_degree[row_order[r]]; }, [&](const auto& tell) {
-    each_vertex(g.right.n, check, [&](std::uint32_t c) {
-      for (const std::uint32_t* r = g.right.begin(c); r != g.right.end(c); ++r) tell(*r, c);
-    });
-  }));
+  g.left.n = n_rows;
+  for (std::uint32_t r : row_order) g.left.vertex.push_back(rows.left[r]);
+  for (std::uint32_t r : row_order) place_degree.push_back(row_degree[r]);
+  core::set_starts(g.left, place_degree);
+  place_degree.clear();
+  for (std::uint32_t v : g.right.vertex) place_degree.push_back(degree[v]);
+  core::set_starts(g.right, place_degree);
+
+  std::vector<std::uint64_t> at(n_right);
+  for (std::uint32_t c = 0; c < g.right.n; ++c) at[g.right.vertex[c]] = g.right.start[c];
+  g.right.row.resize(rows.right.size());
+  each_vertex(n_rows, check, [&](std::uint32_t r) {
+    for (std::uint64_t e = rows.start[row_order[r]]; e < rows.start[row_order[r] + 1]; ++e) g.right.row[at[rows.right[e]]++] = r;
+  });
+  std::vector<std::uint64_t> to(g.left.start.begin(), g.left.start.end() - 1);
+  g.left.row = std::move(rows.right);  // memory of the same size that is needed no more
+  each_vertex(g.right.n, check, [&](std::uint32_t c) {
+    for (const std::uint32_t* r = g.right.begin(c); r != g.right.end(c); ++r) g.left.row[to[*r]++] = c;
+  });
   return g;
 }
 

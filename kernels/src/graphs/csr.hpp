@@ -59,8 +59,7 @@ template <class Place, class Value>
 class Scatter {
  public:
   /// `at` holds the next place of each of n keys, and is moved on; `to` has room for all entries.
-  Scatter(Place* at, std::size_t n, Value* to, std::size_t n_entries)
-      : at_(at), to_(to), shift_(0), most_(n_entries < kFew ? 0 : n_entries / kBlocks) {
+  Scatter(Place* at, std::size_t n, Value* to, std::size_t n_entries) : at_(at), to_(to), shift_(0), most_(n_entries / kBlocks) {
     while ((n >> shift_) >= kRanges) ++shift_;
     waiting_.reserve(most_);
     sorted_.resize(most_);
@@ -70,16 +69,12 @@ class Scatter {
   ~Scatter() { write(); }
 
   void add(std::uint32_t key, Value value) {
-    if (most_ == 0) {
-      to_[at_[key]++] = value;
-      return;
-    }
     waiting_.push_back({key, value});
     if (waiting_.size() == most_) write();
   }
 
  private:
-  static constexpr std::size_t kRanges = 256, kBlocks = 64, kFew = std::size_t{1} << 22;
+  static constexpr std::size_t kRanges = 256, kBlocks = 64;
   struct Entry {
     std::uint32_t key;
     Value value;
@@ -97,7 +92,7 @@ class Scatter {
   Place* at_;
   Value* to_;
   unsigned shift_;
-  const std::size_t most_;  // entries that wait; none where they are few
+  const std::size_t most_;  // entries that wait
   std::vector<Entry> waiting_, sorted_;
 };
 
@@ -145,8 +140,12 @@ Csr<Start, Id> gathered(std::size_t n, const Degree& degree, const Each& each) {
   Start end = 0;
   for (std::size_t key = 0; key < n; ++key) to.start[key + 1] = end, end += static_cast<Start>(degree(key));
   to.row.resize(static_cast<std::size_t>(end));
-  {
-    Scatter scatter(to.start.data() + 1, n, to.row.data(), to.row.size());  // moves each start on to its row's end
+  Start* const at = to.start.data() + 1;  // moved on to where each row ends
+  Id* const row = to.row.data();
+  if (constexpr std::size_t kFew = std::size_t{1} << 22; to.row.size() < kFew) {
+    each([=](u32 key, Id entry) { row[at[key]++] = entry; });
+  } else {
+    Scatter scatter(at, n, row, to.row.size());
     each([&](u32 key, Id entry) { scatter.add(key, entry); });
   }
   return to;

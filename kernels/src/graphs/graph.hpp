@@ -40,31 +40,27 @@ Graph prepare(const std::int64_t* indptr, const std::int32_t* indices, std::uint
   g.n_rows = columns_are_left ? n_right : n_left;
   g.n_columns = columns_are_left ? n_left : n_right;
   const Rows left{indptr, indices, n_left};
-  const std::size_t n_edges = left.n_edges();
 
   std::vector<std::uint32_t> degree = columns_are_left ? degrees(left) : other_degrees(left, n_right, check);
 
   g.vertex_of_column = order.empty() ? ascending_degree(degree) : std::move(order);
-  std::vector<std::uint32_t> column_of(g.n_columns);
-  g.column_start.assign(std::size_t{g.n_columns} + 1, 0);
-  each_vertex(g.n_columns, check, [&](std::uint32_t c) {
-    column_of[g.vertex_of_column[c]] = c;
-    g.column_start[c + 1] = g.column_start[c] + degree[g.vertex_of_column[c]];
-  });
-
-  g.column_rows.resize(n_edges);
   if (columns_are_left) {
+    g.column_start.assign(1, 0);
+    g.column_rows.reserve(left.n_edges());
     each_vertex(g.n_columns, check, [&](std::uint32_t c) {
-      const std::uint32_t v = g.vertex_of_column[c];
-      for (std::int64_t e = indptr[v]; e < indptr[v + 1]; ++e)
-        g.column_rows[g.column_start[c] + static_cast<std::uint64_t>(e - indptr[v])] = static_cast<std::uint32_t>(indices[e]);
+      const Span row = left[static_cast<std::int32_t>(g.vertex_of_column[c])];
+      g.column_rows.insert(g.column_rows.end(), row.begin(), row.end());
+      g.column_start.push_back(g.column_rows.size());
     });
   } else {
-    std::vector<std::uint64_t> at(g.column_start.begin(), g.column_start.end() - 1);
-    Scatter scatter(at.data(), at.size(), g.column_rows.data(), n_edges);
-    each_vertex(n_left, check, [&](std::uint32_t u) {
-      for (std::int64_t e = indptr[u]; e < indptr[u + 1]; ++e) scatter.add(column_of[static_cast<std::uint32_t>(indices[e])], u);
+    std::vector<std::uint32_t> column_of(g.n_columns);
+    each_vertex(g.n_columns, check, [&](std::uint32_t c) { column_of[g.vertex_of_column[c]] = c; });
+    auto columns = gathered<u64, u32>(g.n_columns, [&](std::size_t c) { return degree[g.vertex_of_column[c]]; }, [&](const auto& tell) {
+      each_vertex(n_left, check, [&](std::uint32_t u) {
+        for (std::int32_t v : left[static_cast<std::int32_t>(u)]) tell(column_of[static_cast<std::uint32_t>(v)], u);
+      });
     });
+    g.column_start = std::move(columns.start), g.column_rows = std::move(columns.row);
   }
 
   degree = columns_are_left ? other_degrees(left, n_right, check) : degrees(left);

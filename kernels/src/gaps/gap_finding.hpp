@@ -1,0 +1,248 @@
+// gap_finding.hpp: the best groups with gaps of a graph, by branch and bound.
+//
+// What it finds: of all L × R of wanted sizes with at most so many missing pairs, in all and of one
+// member, the k best by edges, vertices or balance that cannot be bettered by one member more or
+// less (gap_groups.hpp). Input: rows of the left side, and groups to begin with.
+//
+// Method: the groups to begin with and the stars of the largest vertices, bettered one member at a
+// time (climber.hpp), say what is wanted. The search then goes from range to range of numbers of
+// mates, the members of the side of which a group has fewer, first the left side, then the right
+// one. What is wanted says how many others so many mates need; the range is searched in the core
+// that is left of the graph where mates have so many neighbours, and others so many, less the gaps
+// of a member; root by root (root_search.hpp). Cost: O(edges) a range, and the search.
+//
+// Papers: Lyu et al., VLDB 2020, "Maximum biclique search at billion scale" (ranges of sizes, each
+// with its core); Chen et al., Computers & Operations Research 127, 2021, "Computing maximum
+// k-defective cliques in massive graphs".
+#pragma once
+
+#include "gaps/root_search.hpp"
+
+#include <memory>
+
+namespace bicliq::gaps {
+
+struct GapRequest {
+  Rows left;
+  u32 n_right;
+  Wanted wanted;
+  usize k;
+  std::vector<std::pair<Ids, Ids>> first;
+  u32 threads;
+};
+
+class GapFinding {
+ public:
+  explicit GapFinding(GapRequest request) : r_(std::move(request)), best_(r_.k) {
+    crew_.begin([this] { run(); });
+  }
+  ~GapFinding() { end(); }
+  GapFinding(const GapFinding&) = delete;
+  GapFinding& operator=(const GapFinding&) = delete;
+
+  bool wait(double seconds) { return crew_.wait(seconds); }
+  void end() { crew_.end(); }
+  std::vector<Group> so_far() const { return best_.first(); }
+  /// Of the range that is searched now.
+  u64 n_roots() const { return crew_.n_roots(); }
+  u64 roots_done() const { return crew_.roots_done(); }
+
+  // ---- once it has ended ----------------------------------------------------------------------
+
+  const std::vector<Group>& groups() const { return best_.all(); }
+  bool proven() const { return proven_; }
+  u64 nodes() const { return nodes_; }
+  u64 roots_opened() const { return roots_opened_; }
+  double prepare_seconds() const { return prepare_seconds_; }
+  double search_seconds() const { return search_seconds_; }
+
+ private:
+  static constexpr usize kStars = 64;   // of each side, a group that is wanted
+  static constexpr usize kTries = 64;   // of variations, a group that is wanted
+  static constexpr u32 kRangeShare = 4;  // a range ends a quarter above where it begins
+
+  void run() {
+    {
+      const Stopwatch watch(prepare_seconds_);
+      turned_ = transposed(r_.left, r_.n_right, [this] { crew_.check(); });
+      sides_[0] = r_.left, sides_[1] = turned_.view();
+      for (u32 i = 0; i < r_.threads; ++i) climbers_.push_back(std::make_unique<Climber>(sides_[0], sides_[1], r_.wanted));
+      for (auto& [left, right] : r_.first) begin_with(left, right);
+      for (u32 side : {0u, 1u}) begin_with_stars(side);
+      vary();
+    }
+    const Stopwatch watch(search_seconds_);
+    for (u32 side : {0u, 1u}) search_by_mates(side);
+    proven_ = !crew_.stopped();
+  }
+
+  void begin_with(const Ids& left, const Ids& right) {
+    crew_.check();
+    Climber& climber = *climbers_[0];
+    if (left.empty() || right.empty()) return;
+    const Group group = climber.climb(left, right);
+    if (climber.fits(group.left, group.right) && !climber.can_be_bettered()) best_.offer(group);
+  }
+  /// The largest vertices of a side with all their neighbours.
+  void begin_with_stars(u32 side) {
+    std::vector<u32> order = ascending_degree(degrees(sides_[side]));
+    const usize n = std::min(order.size(), kStars + r_.k);
+    for (usize i = 1; i <= n; ++i) {
+      const i32 centre = static_cast<i32>(order[order.size() - i]);
+      const Span row = sides_[side][centre];
+      const Ids own{centre}, others(row.begin(), row.end());
+      side == 0 ? begin_with(own, others) : begin_with(others, own);
+    }
+  }
+
+  /// Until there are as many as are wanted: what those that there are become without one of their
+  /// members.
+  void vary() {
+    usize tries = kTries * r_.k;
+    for (usize n = 0; n != best_.all().size() && best_.all().size() < r_.k;) {
+      n = best_.all().size();
+      for (const Group& group : std::vector<Group>(best_.all()))
+        for (u32 side : {0u, 1u})
+          for (i32 v : side == 0 ? group.left : group.right) {
+            if (best_.all().size() == r_.k || tries-- == 0) return;
+            Ids left = group.left, right = group.right;
+            Ids& members = side == 0 ? left : right;
+            members.erase(std::lower_bound(members.begin(), members.end(), v));
+            if (members.empty()) continue;
+            const Group other = climbers_[0]->climb_without(side, v, std::move(left), std::move(right));
+            begin_with(other.left, other.right);
+          }
+    }
+  }
+
+  // ---- ranges -----------------------------------------------------------------------------------
+
+  /// From few mates on, since these need the most others; by balance from many on, for the same
+  /// reason.
+  void search_by_mates(u32 side) {
+    const Sizes sizes = side == 0 ? r_.wanted.sizes : r_.wanted.sizes.turned();
+    const u32 n_mates = static_cast<u32>(sides_[side].size()), n_others = static_cast<u32>(sides_[1 - side].size());
+    const u32 end = std::min({sizes.max_rows, n_mates, n_others - std::min(n_others, side)});
+    const bool from_many = r_.wanted.objective == Objective::balanced;
+    std::vector<Range> later;
+    for (u32 from = std::max(sizes.min_rows, 1u); from <= end;) {
+      const u32 to = std::min(end, from + from / kRangeShare);
+      Range range;
+      range.mates_are_left = side == 0;
+      range.more_others = side == 1;
+      range.min_mates = from, range.max_mates = to;
+      range.min_others = std::max(sizes.min_columns, range.others_needed_by_side(from));
+      if (from_many && can_hold(from, side))
+        later.push_back(range);
+      else if (from_many || (!search_range(range, side) && !can_hold(from, side)))
+        break;  // nothing of so many on both sides
+      from = to + 1;
+    }
+    for (; !later.empty(); later.pop_back()) search_range(later.back(), side);
+  }
+  /// False where nothing can be in it.
+  bool search_range(Range& range, u32 side) {
+    const u32 n_others = static_cast<u32>(sides_[1 - side].size());
+    range.min_others = std::max(range.min_others, needed(range.max_mates, n_others));
+    if (range.min_others > n_others || !fill_core(range, side)) return false;
+    search(range);
+    return true;
+  }
+  /// Others without which nothing of so many mates is wanted.
+  u32 needed(u32 mates, u32 n_others) const {
+    u32 low = 1, high = n_others + 1;
+    while (low < high) {
+      const u32 middle = low + (high - low) / 2;
+      const bool enough = r_.wanted.value(mates, middle, 0) >= best_.least() && u64{mates} * middle >= r_.wanted.sizes.min_edges;
+      enough ? high = middle : low = middle + 1;
+    }
+    return low;
+  }
+  /// Is there anything of at least so many mates and as many others?
+  bool can_hold(u32 mates, u32 side) {
+    Range range;
+    range.min_mates = range.max_mates = range.min_others = mates;
+    return fill_core(range, side);
+  }
+
+  /// Leaves out whoever has too few neighbours, again and again; false where nobody is left.
+  bool fill_core(Range& range, u32 side) {
+    const Rows mates = sides_[side], others = sides_[1 - side];
+    std::vector<u32> mate_degree = degrees(mates), other_degree = degrees(others);
+    const Sizes sizes = side == 0 ? r_.wanted.sizes : r_.wanted.sizes.turned();
+    const u32 least_mate = neighbours_needed(range.min_others, range.min_mates > std::max(sizes.min_rows, 1u));
+    const u32 least_other = neighbours_needed(range.min_mates, range.min_others > std::max(sizes.min_columns, 1u));
+    std::vector<std::pair<u32, bool>> gone;  // a vertex, and whether it is a mate
+    const auto look = [&](u32 v, bool is_mate) {
+      const u32 degree = (is_mate ? mate_degree : other_degree)[v];
+      if (!degree || degree < (is_mate ? least_mate : least_other)) gone.push_back({v, is_mate});
+    };
+    for (u32 v = 0; v < mates.size(); ++v) look(v, true);
+    for (u32 v = 0; v < others.size(); ++v) look(v, false);
+    std::vector<char> mate_goes(mates.size(), 0), other_goes(others.size(), 0);
+    for (const auto& [v, is_mate] : gone) (is_mate ? mate_goes : other_goes)[v] = 1;
+    for (usize i = 0; i < gone.size(); ++i) {
+      const auto [v, is_mate] = gone[i];
+      if (i % 4096 == 0) crew_.check();
+      auto& degree = is_mate ? other_degree : mate_degree;
+      auto& goes = is_mate ? other_goes : mate_goes;
+      for (i32 w : (is_mate ? mates : others)[static_cast<i32>(v)])
+        if (--degree[static_cast<usize>(w)] < (is_mate ? least_other : least_mate) && !goes[static_cast<usize>(w)]) {
+          goes[static_cast<usize>(w)] = 1;
+          gone.push_back({static_cast<u32>(w), !is_mate});
+        }
+    }
+    for (u32 v : ascending_degree(mate_degree))
+      if (!mate_goes[v]) range.mate_ids.push_back(v);
+    for (u32 v = 0; v < others.size(); ++v)
+      if (!other_goes[v]) range.other_ids.push_back(v);
+    if (range.mate_ids.size() < range.min_mates || range.other_ids.size() < range.min_others) return false;
+    number(range, mates);
+    return true;
+  }
+  /// Neighbours that a member needs among so many. By edges one without any is of use only where
+  /// there would be too few of them.
+  u32 neighbours_needed(u32 members, bool are_more_than_asked) const {
+    const u32 gaps = r_.wanted.each;
+    return members > gaps ? members - gaps : r_.wanted.objective == Objective::edges && are_more_than_asked;
+  }
+  void number(Range& range, const Rows& mates) {
+    std::vector<i32> place(r_.n_right > r_.left.size() ? r_.n_right : r_.left.size(), -1);
+    for (usize i = 0; i < range.other_ids.size(); ++i) place[range.other_ids[i]] = static_cast<i32>(i);
+    range.mates.start.assign(1, 0);
+    for (u32 u : range.mate_ids) {
+      for (i32 v : mates[static_cast<i32>(u)])
+        if (place[static_cast<usize>(v)] >= 0) range.mates.row.push_back(place[static_cast<usize>(v)]);
+      range.mates.start.push_back(static_cast<std::int64_t>(range.mates.row.size()));
+    }
+    range.others = transposed(range.mates.view(), range.other_ids.size(), [this] { crew_.check(); });
+  }
+
+  /// Roots that many others follow come last: the last ones have the most edges.
+  void search(const Range& range) {
+    const u64 n = range.mate_ids.size() - range.min_mates + 1;
+    roots_opened_ += n;
+    crew_.search(r_.threads, n, [&](u32 worker) {
+      RootSearch search(range, r_.wanted, best_, *climbers_[worker], crew_);
+      while (const auto place = crew_.next_root()) {
+        search.search(static_cast<u32>(n - 1 - *place));
+        crew_.root_done();
+      }
+      const std::lock_guard<std::mutex> lock(nodes_mutex_);
+      nodes_ += search.nodes;
+    });
+  }
+
+  const GapRequest r_;
+  BestGroups best_;
+  OwnRows turned_;
+  Rows sides_[2] = {};
+  std::vector<std::unique_ptr<Climber>> climbers_;
+  bool proven_ = false;
+  std::mutex nodes_mutex_;
+  u64 nodes_ = 0, roots_opened_ = 0;
+  double prepare_seconds_ = 0, search_seconds_ = 0;
+  Workers<int> crew_;  // last: its threads use all that is above
+};
+
+}  // namespace bicliq::gaps

@@ -1,0 +1,356 @@
+// root_search.hpp: the groups with gaps whose first member, on the side of which they have fewer,
+// is one vertex, the root.
+//
+// Members of that side are called mates here, those of the other side others. Method: what can be
+// with the root is made a bit matrix: mates after it that share enough others with it, and others
+// that are joined to enough of these. Mates are chosen one by one; the others that are left stand
+// in levels, by how many of the mates chosen so far they miss: a level is a bit set, so that one
+// more mate is a few ANDs. At each node the others of level 0 and the best of the higher levels are
+// a group. Of each further mate it is known how many others there would be with it at most; sorted
+// by that, the s-th of them bounds what s more mates are worth. A mate that misses none of the
+// levels is in all groups that are answers: the rest need not go without it.
+//
+// Cost: a node costs (levels · mates · others / 64) steps.
+#pragma once
+
+#include "gaps/climber.hpp"
+#include "lanes/workers.hpp"
+
+namespace bicliq::gaps {
+
+/// Numbers of mates, and at least so many others; the part of the graph that can hold such groups.
+struct Range {
+  bool mates_are_left = true;
+  u32 min_mates, max_mates, min_others;
+  bool more_others = false;  // than mates, not as many
+  OwnRows mates, others;     // rows of either side, by their numbers here; mates by ascending degree
+  std::vector<u32> mate_ids, other_ids;  // in the graph; others ascending
+
+  u32 others_needed_by_side(u32 mates) const { return mates + more_others; }
+  u32 others_needed(u32 mates) const { return std::max(min_others, others_needed_by_side(mates)); }
+};
+
+class RootSearch {
+ public:
+  RootSearch(const Range& range, const Wanted& wanted, BestGroups& best, Climber& climber, const Run& run)
+      : range_(range), wanted_(wanted), best_(best), climber_(climber), run_(run), mates_(range.mates.view()),
+        others_(range.others.view()), shared_(mates_.size(), 0), links_(others_.size(), 0), place_(others_.size(), 0) {}
+
+  void search(u32 root) {
+    if (!gather(static_cast<i32>(root))) return;
+    fill_matrix(static_cast<i32>(root));
+    chosen_.assign(1, static_cast<i32>(root));
+    bits_of_.assign(1, 0);
+    std::vector<u32> all(matrix_mates_.size());
+    for (u32 i = 0; i < all.size(); ++i) all[i] = i;
+    search_node(0, std::move(all));
+  }
+  u64 nodes = 0;
+
+ private:
+  struct Promise {
+    u32 others, mate;  // with this mate at most so many others
+    bool misses_none;
+  };
+  struct Filling {
+    u32 others, missing;
+  };
+
+  // ---- what can be with a root ------------------------------------------------------------------
+
+  /// Collects candidates on both sides; false where they do not suffice.
+  bool gather(i32 root) {
+    const i64 of_pair = std::min<i64>(wanted_.total, i64{2} * wanted_.each);
+    const i64 shared_least = i64{range_.min_others} - of_pair, own_least = i64{range_.min_others} - wanted_.each;
+    matrix_mates_.clear();
+    Ids touched;
+    for (i32 v : mates_[root])
+      for (const i32 *w = after(others_[v], root), *end = others_[v].end(); w != end; ++w)
+        if (shared_[static_cast<usize>(*w)]++ == 0) touched.push_back(*w);
+    const usize last = mates_.size();
+    if (shared_least <= 0) {
+      for (usize w = static_cast<usize>(root) + 1; w < last; ++w) matrix_mates_.push_back(static_cast<i32>(w));
+    } else {
+      for (i32 w : touched)
+        if (shared_[static_cast<usize>(w)] >= shared_least) matrix_mates_.push_back(w);
+    }
+    for (i32 w : touched) shared_[static_cast<usize>(w)] = 0;
+    for (u32 before = ~0u; before != matrix_mates_.size();) {
+      before = static_cast<u32>(matrix_mates_.size());
+      if (before + 1 < range_.min_mates || !gather_others(root)) return false;
+      const auto lacks = [&](i32 w) {
+        i64 n = 0;
+        for (i32 v : mates_[w]) n += place_[static_cast<usize>(v)] != 0;
+        return n < own_least;
+      };
+      matrix_mates_.erase(std::remove_if(matrix_mates_.begin(), matrix_mates_.end(), lacks), matrix_mates_.end());
+    }
+    std::sort(matrix_mates_.begin(), matrix_mates_.end());
+    return true;
+  }
+  /// Others that are joined to enough of the mates, each with its place, from 1 on.
+  bool gather_others(i32 root) {
+    for (i32 v : matrix_others_) place_[static_cast<usize>(v)] = 0;
+    matrix_others_.clear();
+    Ids touched;
+    const auto link = [&](i32 mate) {
+      for (i32 v : mates_[mate])
+        if (links_[static_cast<usize>(v)]++ == 0) touched.push_back(v);
+    };
+    link(root);
+    for (i32 w : matrix_mates_) link(w);
+    const i64 least = i64{range_.min_mates} - wanted_.each;
+    if (least <= 0 && may_be_joined_to_none()) {
+      for (usize v = 0; v < others_.size(); ++v) matrix_others_.push_back(static_cast<i32>(v));
+    } else {
+      for (i32 v : touched)
+        if (links_[static_cast<usize>(v)] >= least) matrix_others_.push_back(v);
+      std::sort(matrix_others_.begin(), matrix_others_.end());
+    }
+    for (i32 v : touched) links_[static_cast<usize>(v)] = 0;
+    for (usize i = 0; i < matrix_others_.size(); ++i) place_[static_cast<usize>(matrix_others_[i])] = static_cast<u32>(i) + 1;
+    return matrix_others_.size() >= range_.others_needed(range_.min_mates);
+  }
+  /// By edges an other without any edge is of use only where there are too few.
+  bool may_be_joined_to_none() const { return wanted_.objective != Objective::edges || range_.min_others <= asked_others(); }
+  u32 asked_others() const { return std::max(range_.mates_are_left ? wanted_.sizes.min_columns : wanted_.sizes.min_rows, 1u); }
+  static const i32* after(Span row, i32 v) { return std::upper_bound(row.begin(), row.end(), v); }
+
+  void fill_matrix(i32 root) {
+    n_words_ = (matrix_others_.size() + 63) / 64;
+    n_levels_ = std::min(wanted_.each, wanted_.total) + 1;
+    bits_.assign((matrix_mates_.size() + 1) * n_words_, 0);
+    const auto fill = [&](usize i, i32 mate) {
+      for (i32 v : mates_[mate])
+        if (const u32 place = place_[static_cast<usize>(v)]) bits_[i * n_words_ + (place - 1) / 64] |= u64{1} << (place - 1) % 64;
+    };
+    for (usize i = 0; i < matrix_mates_.size(); ++i) fill(i, matrix_mates_[i]);
+    fill(matrix_mates_.size(), root);
+    if (levels_.empty()) levels_.emplace_back();
+    levels_[0].assign(n_levels_ * n_words_, 0);
+    u64* zero = levels_[0].data();
+    const u64* own = row(static_cast<u32>(matrix_mates_.size()));
+    std::copy(own, own + n_words_, zero);
+    if (n_levels_ < 2) return;
+    for (usize i = 0; i < matrix_others_.size(); ++i)
+      if (!(own[i / 64] >> i % 64 & 1)) zero[n_words_ + i / 64] |= u64{1} << i % 64;
+  }
+  const u64* row(u32 i) const { return bits_.data() + i * n_words_; }
+
+  // ---- the tree ---------------------------------------------------------------------------------
+
+  void search_node(u32 depth, std::vector<u32> mates) {
+    ++nodes;
+    run_.check();
+    const u32 n_mates = depth + 1;
+    std::vector<u32> counts(n_levels_);
+    for (u32 i = 0; i < n_levels_; ++i) counts[i] = count(level(depth, i));
+    if (n_mates >= range_.min_mates) take_groups(depth, counts);
+    if (n_mates == range_.max_mates || mates.empty()) return;
+    std::vector<Promise> promises;
+    const u32 most_mates = std::min<u32>(range_.max_mates, n_mates + static_cast<u32>(mates.size()));
+    for (u32 mate : mates) {
+      const Promise promise = promise_of(depth, counts, mate);
+      if (promise.others >= range_.others_needed(n_mates + 1) && reaches(most_mates, promise.others, 0)) promises.push_back(promise);
+    }
+    std::sort(promises.begin(), promises.end(), [](const Promise& a, const Promise& b) {
+      return std::tie(b.misses_none, b.others, a.mate) < std::tie(a.misses_none, a.others, b.mate);
+    });
+    for (u32 i = 0; i < promises.size() && is_hopeful(n_mates, counts, promises, i); ++i) {
+      descend(depth, promises[i].mate);
+      std::vector<u32> rest;
+      for (u32 j = i + 1; j < promises.size(); ++j) rest.push_back(promises[j].mate);
+      search_node(depth + 1, std::move(rest));
+      chosen_.pop_back();
+      if (promises[i].misses_none) return;
+    }
+  }
+  u64* level(u32 depth, u32 i) { return levels_[depth].data() + i * n_words_; }
+  u32 count(const u64* words) const {
+    u64 n = 0;
+    for (usize i = 0; i < n_words_; ++i) n += static_cast<u64>(__builtin_popcountll(words[i]));
+    return static_cast<u32>(n);
+  }
+  u32 count_both(const u64* a, const u64* b) const {
+    u64 n = 0;
+    for (usize i = 0; i < n_words_; ++i) n += static_cast<u64>(__builtin_popcountll(a[i] & b[i]));
+    return static_cast<u32>(n);
+  }
+  Promise promise_of(u32 depth, const std::vector<u32>& counts, u32 mate) {
+    with_mate_.resize(n_levels_);
+    u32 missed_before = 0, missed = 0;
+    for (u32 i = 0; i < n_levels_; ++i) {
+      const u32 joined = count_both(level(depth, i), row(mate));
+      with_mate_[i] = joined + missed_before;
+      missed_before = counts[i] - joined;
+      missed += missed_before;
+    }
+    return {fill(with_mate_, ~0u).others, mate, missed == 0};
+  }
+  /// As many others as there may be, or so many, with the fewest gaps.
+  Filling fill(const std::vector<u32>& counts, u32 wanted) const {
+    Filling filling{std::min(counts[0], wanted), 0};
+    for (u32 i = 1; i < n_levels_ && filling.others < wanted; ++i) {
+      const u32 n = std::min({counts[i], (wanted_.total - filling.missing) / i, wanted - filling.others});
+      filling.others += n;
+      filling.missing += n * i;
+    }
+    return filling;
+  }
+  i64 value(u64 mates, u64 others, u64 missing) const { return wanted_.value(mates, others, missing); }
+  bool reaches(u64 mates, u64 others, u64 missing) const {
+    return value(mates, others, missing) >= best_.least() && mates * others - missing >= wanted_.sizes.min_edges;
+  }
+  /// Can the mates from the i-th on lead to what is wanted?
+  bool is_hopeful(u32 n_mates, const std::vector<u32>& counts, const std::vector<Promise>& promises, u32 i) {
+    // Promises are sorted by others behind those that miss none, which have no fewer.
+    for (u32 s = 1; i + s <= promises.size() && n_mates + s <= range_.max_mates; ++s) {
+      const u32 others = promises[i + s - 1].others;
+      if (others < range_.others_needed(n_mates + s)) return false;
+      if (n_mates + s >= range_.min_mates && reaches(n_mates + s, others, fill(counts, others).missing)) return true;
+    }
+    return false;
+  }
+  void descend(u32 depth, u32 mate) {
+    if (levels_.size() < depth + 2) levels_.emplace_back();
+    levels_[depth + 1].resize(n_levels_ * n_words_);
+    const u64* own = row(mate);
+    for (u32 i = 0; i < n_levels_; ++i) {
+      const u64 *from = level(depth, i), *below = i ? level(depth, i - 1) : nullptr;
+      u64* to = level(depth + 1, i);
+      for (usize w = 0; w < n_words_; ++w) to[w] = (from[w] & own[w]) | (below ? below[w] & ~own[w] : 0);
+    }
+    chosen_.push_back(matrix_mates_[mate]);
+    if (bits_of_.size() < depth + 2) bits_of_.push_back(0);
+    bits_of_[depth + 1] = mate;
+  }
+
+  // ---- the groups of some mates -----------------------------------------------------------------
+
+  /// An other that misses some of the mates.
+  struct Extra {
+    u32 place, level;
+  };
+
+  void take_groups(u32 depth, const std::vector<u32>& counts) {
+    const u32 n_mates = depth + 1;
+    const Filling most = fill_more(counts, n_mates, counts[0], 0);
+    if (most.others < range_.others_needed(n_mates) || !reaches(n_mates, most.others, most.missing)) return;
+    extras_.clear();
+    for (u32 i = 1; i < n_levels_; ++i)
+      each_place(level(depth, i), [&](u32 place) {
+        if (may_add(i, n_mates)) extras_.push_back({place, i});
+      });
+    std::sort(extras_.begin(), extras_.end(), [](const Extra& a, const Extra& b) { return a.place < b.place; });
+    after_.assign((extras_.size() + 1) * n_levels_, 0);
+    for (usize i = extras_.size(); i-- > 0;) {
+      std::copy_n(&after_[(i + 1) * n_levels_], n_levels_, &after_[i * n_levels_]);
+      ++after_[i * n_levels_ + extras_[i].level];
+    }
+    taken_.clear();
+    gaps_of_.assign(n_mates, 0);
+    own_best_.clear();
+    choose(0, depth, counts[0], 0);
+  }
+  /// By edges what misses all mates adds nothing, unless there are too few others.
+  bool may_add(u32 level, u32 n_mates) const {
+    return level < n_mates || wanted_.objective != Objective::edges || range_.min_others <= asked_others();
+  }
+  template <class F>
+  void each_place(const u64* words, F f) const {
+    for (usize i = 0; i < n_words_; ++i)
+      for (u64 word = words[i]; word; word &= word - 1) f(static_cast<u32>(64 * i) + static_cast<u32>(__builtin_ctzll(word)));
+  }
+  /// Chooses extras from the i-th on. Sets come in the order of their lists, so that of equal ones
+  /// only the first k are of interest.
+  void choose(usize i, u32 depth, u32 n_others, u32 missing) {
+    std::vector<u32> left(&after_[i * n_levels_], &after_[i * n_levels_] + n_levels_);
+    const Filling most = fill_more(left, depth + 1, n_others, missing);
+    const i64 bound = value(depth + 1, most.others, most.missing);
+    if (bound < best_.least() || most.others < range_.others_needed(depth + 1)) return;
+    if (own_best_.size() == best_.k()) {
+      const Filled worst = own_best_.back();
+      if (bound < worst.value || (bound == worst.value && most.missing >= worst.missing)) return;
+    }
+    if (i == extras_.size() || most.others == n_others) return offer(depth, n_others, missing);
+    run_.check();
+    const Extra extra = extras_[i];
+    if (missing + extra.level <= wanted_.total && miss(depth, extra.place, 1)) {
+      taken_.push_back(extra.place);
+      choose(i + 1, depth, n_others + 1, missing + extra.level);
+      taken_.pop_back();
+      miss(depth, extra.place, -1);
+    }
+    choose(i + 1, depth, n_others, missing);
+  }
+  /// The most that can be added to so many others, each of which has to add to the value.
+  Filling fill_more(const std::vector<u32>& counts, u32 n_mates, u32 n_others, u32 missing) const {
+    Filling filling{n_others, missing};
+    for (u32 i = 1; i < n_levels_; ++i)
+      for (u32 n = std::min(counts[i], (wanted_.total - filling.missing) / i); n > 0; --n) {
+        const bool adds = value(n_mates, filling.others + 1, filling.missing + i) > value(n_mates, filling.others, filling.missing);
+        if (!adds && filling.others >= range_.others_needed(n_mates)) break;
+        ++filling.others;
+        filling.missing += i;
+      }
+    return filling;
+  }
+  /// Counts the gaps that an other makes for the mates, or takes them back; false, and counts
+  /// nothing, where a mate would have too many.
+  bool miss(u32 depth, u32 place, i32 by) {
+    if (wanted_.each == wanted_.total) return true;
+    const auto misses = [&](u32 m) { return !(row(m ? bits_of_[m] : static_cast<u32>(matrix_mates_.size()))[place / 64] >> place % 64 & 1); };
+    if (by > 0)
+      for (u32 m = 0; m <= depth; ++m)
+        if (gaps_of_[m] == wanted_.each && misses(m)) return false;
+    for (u32 m = 0; m <= depth; ++m)
+      if (misses(m)) gaps_of_[m] += static_cast<u32>(by);
+    return true;
+  }
+  struct Filled {
+    i64 value;
+    u32 missing;
+  };
+  void offer(u32 depth, u32 n_others, u32 missing) {
+    const u32 n_mates = depth + 1;
+    if (n_others < range_.others_needed(n_mates) || !reaches(n_mates, n_others, missing)) return;
+    Ids mates, others;
+    for (i32 mate : chosen_) mates.push_back(static_cast<i32>(range_.mate_ids[static_cast<usize>(mate)]));
+    const auto add = [&](u32 place) { others.push_back(static_cast<i32>(range_.other_ids[static_cast<usize>(matrix_others_[place])])); };
+    each_place(level(depth, 0), add);
+    for (u32 place : taken_) add(place);
+    std::sort(mates.begin(), mates.end());
+    std::sort(others.begin(), others.end());
+    if (!range_.mates_are_left) std::swap(mates, others);
+    if (!climber_.fits(mates, others)) return;
+    if (climber_.can_be_bettered()) return offer_better(climber_.climb(std::move(mates), std::move(others)));
+    const Filled own{value(n_mates, n_others, missing), missing};
+    const auto before = [](const Filled& a, const Filled& b) { return std::tie(b.value, a.missing) < std::tie(a.value, b.missing); };
+    own_best_.insert(std::upper_bound(own_best_.begin(), own_best_.end(), own, before), own);
+    if (own_best_.size() > best_.k()) own_best_.pop_back();
+    best_.offer(climber_.group(mates, others));
+  }
+  void offer_better(const Group& group) {
+    if (climber_.fits(group.left, group.right)) best_.offer(group);
+  }
+
+  const Range& range_;
+  const Wanted wanted_;
+  BestGroups& best_;
+  Climber& climber_;
+  const Run& run_;
+  const Rows mates_, others_;
+  std::vector<u32> shared_, links_, place_;  // by number in the range
+  Ids matrix_mates_, matrix_others_;         // numbers in the range
+  usize n_words_ = 0;
+  u32 n_levels_ = 0;
+  std::vector<u64> bits_;                 // [mate][word], the root last
+  std::vector<std::vector<u64>> levels_;  // by depth: [level][word]
+  Ids chosen_;
+  std::vector<u32> bits_of_;  // by depth: the row of the mate that was chosen there
+  std::vector<u32> with_mate_, after_, taken_, gaps_of_;
+  std::vector<Extra> extras_;
+  std::vector<Filled> own_best_;
+};
+
+}  // namespace bicliq::gaps
