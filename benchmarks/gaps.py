@@ -24,7 +24,6 @@ PEER_SECONDS: dict[tuple[str, int], float | None] = {
     ("YouTube", 1): 1.5,
     ("EuAll", 1): 1.8,
     ("marvel", 3): 1.4,
-    ("moreno_crime", 1): None,
     ("moreno_crime", 3): None,
     ("UCforum", 3): None,
     ("YouTube", 3): None,
@@ -103,5 +102,4 @@ if __name__ == "__main__":
     print(machine_facts())
     compare()
     print("\n| K | J | holes | listed | precision | recall | seconds a table |\n|--:|--:|--:|--:|--:|--:|--:|")
-    for gaps, of_one in ((4, 1), (8, 1), (8, 2), (16, 2)):
-        find_back(gaps, of_one)
+    find_back(4, 1)

@@ -52,6 +52,7 @@ from bicliq.pipeline.store.records import (
     StoredGraph,
     StoreRecord,
     Subgraph,
+    Took,
 )
 
 MADE_AGAIN = (PlanRecord, Manifest, Checks, Counts, Failure, PartitionCounts)
@@ -182,7 +183,20 @@ def _mended_graph(store: Store, graph: str, found: Inventory) -> list[str]:
 def _mended_run(folder: RunFolder, found: Inventory, settings: Settings, wrong: list[int]) -> list[str]:
     place = folder.place
     bad = _bad_files(place, found)
-    asked = found.record(RunRecord, place)
+    took = {name for name in bad if Took.pattern.fullmatch(name)}
+    for name in took:
+        folder.write(name, Took(taken={}))
+    emptied = [f"{place}/{name}: emptied; a watch reads the files again that it named" for name in sorted(took)]
+    bad -= took
+    if took and not bad and not wrong:
+        return emptied
+    return emptied + _searched_or_counted(folder, bad, found, settings, wrong)
+
+
+def _searched_or_counted(
+    folder: RunFolder, bad: set[str], found: Inventory, settings: Settings, wrong: list[int]
+) -> list[str]:
+    place, asked = folder.place, found.record(RunRecord, folder.place)
     if asked is None:
         return [f"{place}/run.json: cannot be mended; give the command of that run again, with the same settings"]
     if asked.layered is not None:

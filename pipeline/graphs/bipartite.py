@@ -231,7 +231,7 @@ def read_graph(folder: GraphFolder, backend: str = "cpu") -> BipartiteGraph:
     if folder.base(record) is not None:
         rows = read_edge_rows(folder, record)
         return BipartiteGraph(*record.sizes, rows.indptr, rows.indices).on(backend)
-    return read_edges(folder, record.named[EDGES], *record.sizes, backend)
+    return read_edges(folder, record.written(EDGES), *record.sizes, backend)
 
 
 def stored_sizes(folder: GraphFolder) -> tuple[int, int]:

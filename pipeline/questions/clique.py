@@ -297,32 +297,27 @@ def _keep_the_better(folder: Folder, record: dict[str, Any], kind: pa.DataType) 
         known = _known(folder)
         if known is not None and _worth(known) > _worth(record):
             return {**known, "earlier": True}
-        _commit(folder, record, kind)
-        if folder.is_local:
-            _sweep(folder)
-        elif known is not None:
-            folder.remove(known["table"])
+        before = None if known is None else folder.find(CliqueRecord)
+        made = _written(folder, record, kind)
+        stands = folder.commit(made.at, made, "" if folder.is_local else None, before)
+        folder.sweep()
+    if stands != made and (first := _known(folder)) is not None:  # another process came first
+        return {**first, "earlier": True}
     return {**record, "output": folder.uri}
-
-
-def _sweep(folder: Folder) -> None:
-    """Remove earlier answers and what killed processes left, while the claim is held."""
-    stands = {CliqueRecord.at, *folder.read(CliqueRecord).named}
-    folder.remove(*(name for name in folder.files() if name not in stands and not name.startswith("claims/")))
 
 
 def _worth(record: dict[str, Any]) -> tuple[bool, int, int]:
     return record["proven"], record["size"], record["n_cliques"]
 
 
-def _commit(folder: Folder, record: dict[str, Any], kind: pa.DataType) -> None:
-    """Write the table, then the record that makes it visible in place of an earlier one."""
+def _written(folder: Folder, record: dict[str, Any], kind: pa.DataType) -> CliqueRecord:
+    """Write the table, and return the record that makes it visible."""
     cliques = record.get("cliques") or ([record["members"]] if record["members"] else [])
     table = pa.table({"members": pa.array(cliques, pa.list_(kind))})
     file = folder.write_table(f"cliques-{uuid.uuid4().hex[:8]}.parquet", table)
     worth = {name: record[name] for name in ("source", "size", "n_cliques", "proven")}
     told = {name: value for name, value in record.items() if name not in ("cliques", "members")}
-    folder.write(CliqueRecord.at, CliqueRecord(stored=(file,), **worth, answer=told))
+    return CliqueRecord(stored=(file,), **worth, answer=told)
 
 
 def _known(folder: Folder) -> dict[str, Any] | None:
@@ -335,6 +330,8 @@ def _known(folder: Folder) -> dict[str, Any] | None:
         cliques = folder.read_table(file)["members"].to_pylist()
     except DamageError as error:
         warn("clique is searched again", reason=error)
+        if not folder.is_local:  # the first that is written stands there
+            folder.remove(CliqueRecord.at)
         return None
     listed = {"cliques": cliques} if record.answer["question"]["all"] else {}
     members = cliques[0] if cliques else []

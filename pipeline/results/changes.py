@@ -28,6 +28,7 @@ from bicliq.pipeline.store.choice import EVERYTHING, Choice
 from bicliq.pipeline.store.labels import nearest
 from bicliq.pipeline.store.records import RunRecord
 from bicliq.pipeline.store.results import Run, open_run
+from bicliq.pipeline.store.taken import own_taken
 from bicliq.pipeline.store.versions import Layer, layers_of, net_changes
 from bicliq.pipeline.store.worth import Surprise
 
@@ -314,7 +315,11 @@ def changes_between(
     """
     asked = after.folder.asked
     parent, own = asked.parent, (after.run, asked.compacts)
-    last = [key for key, entry in (asked.taken or {}).items() if entry.version in own and not entry.changed]
+    last = [
+        key
+        for key, entry in (own_taken(after.store, asked) or {}).items()
+        if entry.version in own and not entry.changed
+    ]
     if before is None and last:
         return Changes(after, after, choice, tuple(key.split(" ", 2)[2] for key in last))
     if before is None and parent is None:

@@ -229,7 +229,7 @@ def _stored(
         if damage is not None:
             warn("graph is written again", graph=made.graph, reason=damage)
         if damage is not None or not folder.exists():
-            _write(folder, made, tables, started, place, base)
+            _write(folder, made, tables, started, place, base, damage is not None)
     record = replace(made, seconds={**made.seconds, "write": round(time.perf_counter() - started, 6)})
     counted = {"rows": record.summary["rows_read"], "left": record.n_left, "right": record.n_right}
     tell("table ingested", graph=record.graph, **counted, edges=record.n_edges, seconds=sum(record.seconds.values()))
@@ -442,16 +442,20 @@ def _write(
     started: float,
     place: Place,
     base: GraphFolder | None,
+    damaged: bool,
 ) -> None:
+    if damaged:  # on an object store the first that is written stands
+        folder.remove(StoredGraph.at)
     with ThreadPoolExecutor(len(tables)) as pool:  # each waits for the disk
         writes = []
         stored: list[StoredFile] = []
         for name, whole in tables.items():
+            file = folder.attempt_of(name)
             on_device = made.summary["backend"] == "cuda" and whole.num_rows >= ROWS_WORTH_THE_DEVICE
             if on_device:
-                stored.append(place.run(partial(_write_table, folder, name, whole)))
+                stored.append(place.run(partial(_write_table, folder, file, whole)))
             else:
-                writes.append(pool.submit(folder.write_table, name, whole, differences=_ascending(name, whole)))
+                writes.append(pool.submit(folder.write_table, file, whole, differences=_ascending(name, whole)))
         stored += [write.result() for write in writes]
     record = StoredGraph(
         stored=tuple(stored),
@@ -462,7 +466,7 @@ def _write(
         seconds={**made.seconds, "write": round(time.perf_counter() - started, 6)},
         base=None if base is None else _name(base),
     )
-    folder.write(record.at, record)
+    folder.commit(record.at, record)
 
 
 def _ascending(name: str, table: pa.Table | pa.RecordBatchReader) -> list[str]:

@@ -15,7 +15,6 @@ from bicliq.pipeline.placement.where import Placement, place_run
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.store.commits import partition_name
 from bicliq.pipeline.store.layout import RunFolder
-from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.records import PlanRecord, Side, Subgraph
 
 PLAN_COLUMNS = ["order", "root", "cost", "partition"]
@@ -86,10 +85,7 @@ def commit_plan(folder: RunFolder, record: PlanRecord) -> PlanRecord:
     On an object store that may be another process's, which came first. What other attempts left is
     removed, and subgraphs that were cut for another plan, which is damaged.
     """
-    stands = folder.commit(record.at, record)
-    folder.remove(
-        *(name for name in folder.files() if PlanRecord.file_pattern.fullmatch(name) and name not in stands.named)
-    )
+    stands = folder.commit(record.at, record, attempts="")
     cut = folder.numbers_of(Subgraph, "partitions")
     for number, of in zip(cut, folder.read_each(Subgraph, cut.values()).values(), strict=True):
         if not isinstance(of, DamageError) and of.plan != stands.digest:
@@ -97,15 +93,10 @@ def commit_plan(folder: RunFolder, record: PlanRecord) -> PlanRecord:
     return stands
 
 
-def plan_files(record: PlanRecord) -> dict[str, StoredFile]:
-    """Files that a plan.json names, by what they hold: "plan", and "reduced" if the graph was."""
-    return {kind: file for kind in ("plan", "reduced") for file in record.stored if file.name.startswith(kind)}
-
-
 def read_plan(folder: RunFolder) -> Plan:
     """Read the roots of a run, in plan order."""
     record = folder.read(PlanRecord)
-    columns = folder.read_table(plan_files(record)["plan"], PLAN_COLUMNS[1:]).columns
+    columns = folder.read_table(record.written("plan.parquet"), PLAN_COLUMNS[1:]).columns
     return Plan(record.side, *map(values_of, columns))
 
 
@@ -114,7 +105,7 @@ def read_run_graph(folder: RunFolder, backend: str = "cpu") -> BipartiteGraph:
 
     With "cuda", onto the GPU.
     """
-    reduced = plan_files(folder.planned).get("reduced")
+    reduced = folder.planned.if_written("reduced.parquet")
     if reduced is None:
         return read_graph(folder.graph, backend)
     return read_edges(folder, reduced, *folder.graph.record().sizes, backend)

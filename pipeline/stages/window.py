@@ -200,9 +200,10 @@ def left_out(summary: dict[str, Any]) -> str | None:
 
 def read_rows(folder: GraphFolder, record: StoredGraph) -> TimedRows | None:
     """Read the rows of the window of a graph, by its graph.json; None where it has no window."""
-    if ROWS_FILE not in record.named:
+    file = record.if_written(ROWS_FILE)
+    if file is None:
         return None
-    table = folder.read_table(record.named[ROWS_FILE])
+    table = folder.read_table(file)
     weight = values_of(table["weight"]) if "weight" in table.column_names else None
     left, right, time = (values_of(table[name]) for name in ("left", "right", "time"))
     return TimedRows(left, right, time, weight, float(record.summary["latest"]))

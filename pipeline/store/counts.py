@@ -31,10 +31,7 @@ def vertices_name(key: str, number: int, side: str) -> str:
 
 def commit_count(folder: RunFolder, key: str, found: PartitionCounts) -> None:
     """Commit what was counted in a partition; what other attempts left is removed."""
-    stands = folder.commit(PartitionCounts.name(key, found.partition), found)
-    attempts = map(PartitionCounts.file_pattern.fullmatch, folder.files(f"counts/{key}"))
-    left = (at[0] for at in attempts if at and int(at[2]) == found.partition)
-    folder.remove(*(name for name in left if name not in stands.named))
+    folder.commit(PartitionCounts.name(key, found.partition), found, f"counts/{key}")
 
 
 def examine_counts(

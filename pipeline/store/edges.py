@@ -108,7 +108,7 @@ def read_edge_rows(folder: GraphFolder, record: StoredGraph | None = None) -> Ed
     record = record or folder.record()
     base = folder.base(record)
     if base is None:
-        table = folder.read_table(record.named[EDGES])
+        table = folder.read_table(record.written(EDGES))
         starts = kernels.row_starts(values_of(table["left"]), record.n_left)
         return EdgeRows(starts, values_of(table["right"]), _weights(table))
     rows = read_edge_rows(base).after(read_changed(folder, record), record.n_left)
@@ -126,13 +126,13 @@ def read_edge_columns(folder: GraphFolder) -> tuple[Any, Any]:
     if folder.base(record) is not None:
         rows = read_edge_rows(folder, record)
         return rows.left, rows.indices
-    table = folder.read_table(record.named[EDGES], ["left", "right"])
+    table = folder.read_table(record.written(EDGES), ["left", "right"])
     return values_of(table["left"]), values_of(table["right"])
 
 
 def read_changed(folder: GraphFolder, record: StoredGraph) -> ChangedEdges:
     """Read the edges in which a graph differs from its base."""
-    table = folder.read_table(record.named[CHANGED])
+    table = folder.read_table(record.written(CHANGED))
     keys = keys_of(values_of(table["left"]), values_of(table["right"]))
     return ChangedEdges(keys, values_of(table["there"]), _weights(table))
 

@@ -299,19 +299,25 @@ class Folder:
             self.write_bytes(name, data)
         return True
 
-    def commit(self, name: str, record: R) -> R:
+    def commit(self, name: str, record: R, attempts: str | None = None, replaces: Record | None = None) -> R:
         """Write a record for good, and return the one that stands.
 
-        On an object store the first that was written. Files that only this one names are then
-        removed; a claim must be held on a local disk.
+        On a local disk, where a claim must be held, this one; on an object store the first, but for
+        one that it `replaces`. No other can be committed any more: what other attempts left in the
+        folder `attempts` is removed.
         """
+        stands, left = record, set() if replaces is None else {*replaces.named}
         if self.is_local:
             self.write(name, record)
-        elif not self.create(name, record):
-            stands = self.read(type(record), name)
-            self.remove(*(file for file in record.named if file not in stands.named))
-            return stands
-        return record
+        else:
+            if replaces is not None:
+                self.remove(name)
+            if not self.create(name, record):
+                stands, left = self.read(type(record), name), left | {*record.named}
+        if attempts is not None:
+            left |= {file for file in self.files(attempts) if record.may_name(name, file)}
+        self.remove(*(left - {*stands.named}))
+        return stands
 
     def read(self, kind: type[R], name: str | None = None) -> R:
         """Read a record; by default the one that has its kind's own name.
@@ -468,10 +474,7 @@ class Folder:
         return {name: values_of(table[name].chunk(0).values) for name in table.column_names}, about
 
     def check(self, file: StoredFile) -> None:
-        """Compare a file's size and checksum with its record.
-
-        Raises DamageError where they differ.
-        """
+        """Compare a file's size and checksum with its record; raises DamageError."""
         self._compare_size(file)
         state = xxhash.xxh3_128()
         path = self.path_of(file.name)
@@ -502,10 +505,8 @@ class Folder:
     def claim(self, name: str) -> Iterator[None]:
         """Hold something of this folder for this process.
 
-        Another that wants it waits here, until we are done or dead, and says so before long.
-
-        Object stores know no locks: there all go on at once, and `create_record` says who came
-        first.
+        Another that wants it waits here, until we are done or dead, and says so before long. Object
+        stores know no locks: there all go on at once, and `create` says who came first.
         """
         if not self.is_local:
             yield

@@ -165,7 +165,7 @@ def _columns(folder: GraphFolder, name: str, record: StoredGraph | None = None) 
     before = [None, None] if base is None else _columns(base, name)
     found = []
     for side, known in zip(("left", "right"), before, strict=True):
-        file = record.named.get(f"{side}_ids.parquet")
+        file = record.if_written(f"{side}_ids.parquet")
         column = known if file is None else folder.read_table(file, [name])[name]
         if column is None:
             raise DamageError(f"{folder.uri}: its record names no labels of the {side} side; {MEND}")

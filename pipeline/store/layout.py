@@ -13,6 +13,7 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
     <store>/runs/<run>/                  a run over a graph
         run.json                         what is asked
         plan.parquet reduced.parquet plan.json      (or plan-<attempt>.parquet)
+        took/00001.json                  files that it took since (`pipeline.store.taken`)
         checks.json                      how the input compares with earlier ones (`pipeline.stages.checks`)
         partitions/part-00012.arrow      a closed subgraph, and part-00012.json, which names it
         bicliques/partition=00012/part-0.parquet    (or part-<attempt>.parquet)
@@ -30,7 +31,7 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
         claims/update.lock               locked by the process that makes it (local disks)
     <store>/cliques/<name>/              a maximum clique (`pipeline.questions.clique`)
     <store>/publications/…               which run is the latest (`pipeline.store.log`)
-    <store>/sources/<name>.json          files that versions took (`pipeline.versions.sources`)
+    <store>/sources/<name>.json          files that versions took (`pipeline.store.taken`)
     <store>/reports/<name>.html          a page for people (`pipeline.report`), made again at any time
 
 Every JSON file is a sealed record (`pipeline.store.records`), and every other file but locks is
@@ -259,12 +260,8 @@ class RunFolder(Folder):
         What other attempts left, finished or not, is removed: nothing of it can be committed any
         more.
         """
-        name = Commit.name(commit.partition)
-        if replaces is not None and not self.is_local:
-            self.remove(name)
-        stands = self.commit(name, commit)
         folder = f"bicliques/partition={commit.partition:05d}"
-        self.remove(*(name for name in self.files(folder) if name != stands.file))
+        stands = self.commit(Commit.name(commit.partition), commit, folder, replaces)
         if stands.file == commit.file:
             self.remove(Failure.name(commit.partition))
         return stands

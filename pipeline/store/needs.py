@@ -19,6 +19,7 @@ from bicliq.pipeline.store.records import (
     Sources,
     StoredGraph,
     Subgraph,
+    Took,
     TwoHop,
 )
 
@@ -51,6 +52,9 @@ def needs(path: str, record: Record, beside: Mapping[str, Record] | None = None)
     if isinstance(record, Numbered):
         found = record.pattern.fullmatch(path)
         return [record.name(f"{int(found[1]) - 1:08d}")] if found and int(found[1]) > 1 else []
+    if isinstance(record, Took):
+        number = int(path.rsplit("/", 1)[-1].removesuffix(".json"))
+        return [f"{place_of(path)}/{record.name(number - 1) if number > 1 else RunRecord.at}"]
     return [f"{place_of(path)}/{name}" for name in _in_its_folder(record, beside or {})]
 
 

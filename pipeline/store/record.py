@@ -20,6 +20,8 @@ import xxhash
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
+from bicliq.pipeline.errors import DamageError
+
 PLACE, KIND, SEAL = "record", "kind", "seal"
 """Entries that all records have, besides their content: see above."""
 
@@ -101,6 +103,24 @@ class Record(Entry):
     def name(cls, *parts: str | int) -> str:
         """Return the name of the record of a partition, or of whatever tells it from others."""
         return cls.at.format(*parts)
+
+    @classmethod
+    def may_name(cls, name: str, file: str) -> bool:
+        """Whether a record of this name may name a file: that of its partition, if it has one."""
+        own, found = cls.pattern.fullmatch(name), cls.file_pattern.fullmatch(file)
+        return bool(own and found and found.groups()[: len(own.groups())] == own.groups())
+
+    def if_written(self, name: str) -> StoredFile | None:
+        """Return the file of a name, whichever attempt wrote it; None: there is none."""
+        stem, _, ending = name.rpartition(".")
+        return next((file for file in self.stored if re.fullmatch(rf"{stem}(-\w+)?\.{ending}", file.name)), None)
+
+    def written(self, name: str) -> StoredFile:
+        """Return the file of a name, whichever attempt wrote it."""
+        found = self.if_written(name)
+        if found is None:
+            raise DamageError(f"{name}: this file is missing in its record of {self.kind}")
+        return found
 
     @cached_property
     def named(self) -> dict[str, StoredFile]:

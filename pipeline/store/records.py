@@ -32,9 +32,11 @@ class StoreRecord(Record, kind="store", at="bicliq-store.json"):
 
 # ---- graphs --------------------------------------------------------------------------------------
 
+GRAPH_FILES = r"(edges|changed|left_ids|right_ids|rows)(?P<attempt>-\w+)?\.parquet"
+
 
 @dataclass(frozen=True, kw_only=True)
-class StoredGraph(Record, kind="graph", at="graph.json", files=r"(edges|changed|left_ids|right_ids|rows)\.parquet"):
+class StoredGraph(Record, kind="graph", at="graph.json", files=GRAPH_FILES):
     """A graph: whole, or told by what differs from another one (`pipeline.store.edges`).
 
     Parameters
@@ -121,10 +123,8 @@ class Manifest(Record, kind="manifest", at="manifest.json"):
 
     Parameters
     ----------
-    run, graph, side
-        The run, its graph, and the side that was enumerated.
-    n_left, n_right, n_edges
-        Size of the ingested graph.
+    n_left, n_right, n_edges, side
+        Size of the ingested graph, and the side that was enumerated.
     bicliques, digest
         Bicliques in the data files, and their set digest.
     complete, limit
@@ -223,6 +223,17 @@ class Sources(Record, kind="sources", at="sources/{}.json"):
 
     taken: dict[str, TakenFile]
     before: Name | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Took(Record, kind="took", at="took/{:05d}.json"):
+    """Files that a run took after its run.json was written: a watch's first, or without change.
+
+    `alone` says that all edges of the run are from them.
+    """
+
+    taken: dict[str, TakenFile]
+    alone: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -356,15 +367,10 @@ class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced)(?P<
 
     Parameters
     ----------
-    run, graph
-        Name of the run, which follows from the graph and the settings (planned again, it is
-        resumed), and the graph it searches.
-    side, n_roots
-        The enumerated side, and its vertices: the roots.
+    side, n_roots, partitions
+        The enumerated side, and the numbers of its vertices, the roots, and of partitions.
     n_left, n_right, n_edges
         Size of the searched graph, after reduction; without isolated vertices.
-    partitions
-        Number of partitions.
     est_bytes, est_cost
         Estimated memory of the largest partition while it is searched; and estimated work: paths of
         two edges from all roots.
@@ -399,10 +405,6 @@ class Checks(Record, kind="checks", at="checks.json"):
 
     Parameters
     ----------
-    run, source, rows, graph
-        The run, the table, its rows, and the graph that was made of it.
-    created
-        When it was checked (ISO, UTC).
     last
         The run of the same table that it was compared with, or None.
     checks
@@ -499,8 +501,6 @@ class PartitionCounts(
 
     Parameters
     ----------
-    partition, plan
-        Its number, and the digest of its plan.
     counts
         Those that are not 0: p, q, and the count as text.
     """

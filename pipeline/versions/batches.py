@@ -14,7 +14,7 @@ from bicliq.pipeline.stages.checks import failures, judge
 from bicliq.pipeline.stages.extend import Extended
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import RunRecord, StoredGraph
-from bicliq.pipeline.versions.sources import all_taken
+from bicliq.pipeline.store.taken import all_taken, holds_taken_alone
 
 
 def check_batch(
@@ -80,7 +80,8 @@ def _rows_a_file(store: Store, before: RunRecord, graph: StoredGraph) -> float |
     """Rows a file of the last batch; None where the version is a run that no watch began."""
     if before.update is not None:
         return before.update.rows_read / max(len(before.update.files), 1)
-    return int(graph.summary["rows_read"]) / max(len(all_taken(store, before)), 1) if before.holds_taken_alone else None
+    known = holds_taken_alone(store, before)
+    return int(graph.summary["rows_read"]) / max(len(all_taken(store, before)), 1) if known else None
 
 
 def _largest_degree(graph: BipartiteGraph) -> int:

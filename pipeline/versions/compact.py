@@ -40,6 +40,7 @@ from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.manifest import moment_after
 from bicliq.pipeline.store.records import FORMAT, Commit, Held, PlanRecord, RunRecord
 from bicliq.pipeline.store.states import OpenedRun, latest_run, read_run
+from bicliq.pipeline.store.taken import holds_taken_alone, own_taken
 from bicliq.pipeline.store.versions import Part, layers_of
 
 How = Literal["merged", "searched", "whole"]
@@ -207,6 +208,8 @@ class _Compaction:
             run=self._folder.run,
             graph=write_whole(self._store, asked.graph),
             created=moment_after(asked.created),
+            taken=own_taken(self._store, asked),
+            holds_taken_alone=holds_taken_alone(self._store, asked),
             beside=False,
             compacts=self._version,
             holds=Held(bicliques=now.bicliques, digest=now.digest, created=now.created),

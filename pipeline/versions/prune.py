@@ -27,7 +27,7 @@ from bicliq.pipeline.store.log import last_moments, last_number, latest_publishe
 from bicliq.pipeline.store.needs import place_of
 from bicliq.pipeline.store.record import Record
 from bicliq.pipeline.store.records import Manifest, Numbered, Pruned, RunRecord, Sources, StoredGraph
-from bicliq.pipeline.versions.sources import name_of_sources
+from bicliq.pipeline.store.taken import name_of_sources, own_taken
 
 CUT_OFF = "a version that was not finished, and another one came between"
 """Why what a killed process began goes."""
@@ -275,7 +275,7 @@ class _Known:
     def sources_of_none_but(self, gone: list[str]) -> list[str]:
         """Records of files that were taken which no run names that stays, or is about to."""
         stay = [asked for run, asked in self.asked.items() if run not in gone]
-        next_ones = (Sources(taken=asked.taken or {}, before=asked.taken_before) for asked in stay)
+        next_ones = (Sources(taken=own_taken(self.store, run) or {}, before=run.taken_before) for run in stay)
         named = self.found.reached(Sources.name(name_of_sources(one)) for one in next_ones)
         named |= self._reached(asked.run for asked in stay)
         left = (path for path in self.found.sizes if Sources.pattern.fullmatch(path) and path not in named)

@@ -8,9 +8,10 @@ from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.log import last_moment, make_next
 from bicliq.pipeline.store.manifest import moment_after
 from bicliq.pipeline.store.states import latest_run, read_run
+from bicliq.pipeline.store.taken import all_taken
 from bicliq.pipeline.versions.arrivals import Arrival
 from bicliq.pipeline.versions.quarantine import Quarantine, Why
-from bicliq.pipeline.versions.sources import all_taken, name_of_key
+from bicliq.pipeline.versions.sources import name_of_key
 
 
 def rollback(store: Store, run: str, *, reject: bool = False) -> tuple[str, list[str]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
-from functools import lru_cache, partial
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import xxhash
@@ -22,10 +22,7 @@ from bicliq.pipeline.formats.source import FIRST_WORD
 from bicliq.pipeline.formats.tables import names_its_columns
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
-from bicliq.pipeline.store.folder import Folder
-from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.record import text_of
-from bicliq.pipeline.store.records import RunRecord, Sources, TakenFile
+from bicliq.pipeline.store.records import TakenFile
 
 CHOSEN = ("csv", "tsv", "parquet", "table", "jsonl", "excel", "duckdb")
 """Formats whose columns are chosen; others have fixed ones."""
@@ -37,9 +34,6 @@ Taken: TypeAlias = str | Files | EdgeSource
 """What an update reads: files by their name, or a table in memory that was opened."""
 
 BLOCK = 1 << 22
-
-MOST_TAKEN = 128
-"""Files that the record of a version lists before the next one names a record of them."""
 
 CHANGED = ("mtime", "ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "created")
 """What file systems of fsspec call the last change of a file, or a tag of its content."""
@@ -139,40 +133,6 @@ def taken_entries(
     at = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     taken = partial(TakenFile, version=run, deleted=delete, at=at, changed=changed)
     return {file.key: taken(modified=file.modified) for file in files if not file.in_memory}
-
-
-def all_taken(store: Store, record: RunRecord) -> dict[str, TakenFile]:
-    """Return all files that a version and those before it took, by their keys; O(files)."""
-    parts, before = [record.taken or {}], record.taken_before
-    while before is not None:
-        part = _read_sources(store.root, before)
-        parts, before = [*parts, part.taken], part.before
-    return {key: entry for part in reversed(parts) for key, entry in part.items()}
-
-
-def with_taken(store: Store, record: RunRecord, entries: dict[str, TakenFile]) -> RunRecord:
-    """Return the record of a version that took some files more.
-
-    What those before it took is listed there as long as it is little, and in a record of its own
-    that later versions name: so that none grows with the number of versions.
-    """
-    own = record.taken or {}
-    if len(own) < MOST_TAKEN:
-        return replace(record, taken={**own, **entries})
-    before = Sources(taken=own, before=record.taken_before)
-    store.root.create(Sources.name(name_of_sources(before)), before)
-    return replace(record, taken=entries, taken_before=name_of_sources(before))
-
-
-def name_of_sources(record: Sources) -> str:
-    """Return the name of a record of files that were taken: a hash of what it says."""
-    return str(xxhash.xxh3_64_hexdigest(text_of(Sources.at, record)))
-
-
-@lru_cache(maxsize=256)
-def _read_sources(root: Folder, name: str) -> Sources:
-    """Read such a record, which is never written again."""
-    return root.read(Sources, Sources.name(name))
 
 
 def name_of_key(key: str) -> str:

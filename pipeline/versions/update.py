@@ -49,6 +49,7 @@ from bicliq.pipeline.store.records import (
 )
 from bicliq.pipeline.store.sizes import rank
 from bicliq.pipeline.store.states import OpenedRun, latest_run, read_run
+from bicliq.pipeline.store.taken import all_taken, holds_taken_alone, own_taken, take, with_taken
 from bicliq.pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of, parts_of
 from bicliq.pipeline.versions.batches import check_batch
 from bicliq.pipeline.versions.compact import compact, why_heavy
@@ -67,14 +68,12 @@ from bicliq.pipeline.versions.portions import Found, find_changes
 from bicliq.pipeline.versions.rollback import make_latest
 from bicliq.pipeline.versions.sources import (
     SourceFile,
-    all_taken,
     name_of_key,
     reading_of,
     refuse_changed,
     source_files,
     taken_entries,
     taken_from,
-    with_taken,
 )
 from bicliq.pipeline.versions.update_record import How, UpdateRecord
 from bicliq.pipeline.versions.way import Way
@@ -221,7 +220,7 @@ class _Update:
             refuse_changed(self._files)
         if extended.record.graph == self._graph:
             self._check(extended, 0)
-            self._remember()
+            take(self._parent, taken_entries(self._files, self._parent.run, delete=self._delete, changed=False))
             return self._without_change(self._parent.run, "nothing", self._why_nothing(extended), extended)
         with self._folder.claim("update"):
             return self._commit(extended)
@@ -338,7 +337,7 @@ class _Update:
             beside=self._beside,
             **self._origin,
             **self._taken_before(),
-            holds_taken_alone=before.holds_taken_alone
+            holds_taken_alone=holds_taken_alone(self._store, before)
             and not self._delete
             and not any(file.in_memory for file in self._files),
         )
@@ -373,16 +372,10 @@ class _Update:
         """
         before = self._before.asked
         if self._holding is None:
-            return {"taken": before.taken, "taken_before": before.taken_before}
+            return {"taken": own_taken(self._store, before), "taken_before": before.taken_before}
         anew = {file.name for file in self._files}
         taken = all_taken(self._store, before).items()
         return {"taken": {key: entry for key, entry in taken if name_of_key(key) not in anew}}
-
-    def _remember(self) -> None:
-        """Write down in the parent that files which change nothing were taken."""
-        asked = self._before.asked
-        entries = taken_entries(self._files, self._parent.run, delete=self._delete, changed=False)
-        self._parent.write(asked.at, with_taken(self._store, asked, entries))
 
     def _searched_whole(self, asked: RunRecord, way: Way, extended: Extended) -> UpdateRecord:
         """Search the new graph like any run, which goes on where it was killed."""

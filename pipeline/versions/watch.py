@@ -25,9 +25,10 @@ from bicliq.pipeline.store.account import NOTHING_READ
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.log import latest_published
 from bicliq.pipeline.store.records import RunRecord
+from bicliq.pipeline.store.taken import all_taken, holds_taken_alone, own_taken, take
 from bicliq.pipeline.versions.arrivals import Arrival, Look, look, look_at, refuse_store_inside, settled
 from bicliq.pipeline.versions.quarantine import Quarantine, Why
-from bicliq.pipeline.versions.sources import all_taken, name_of_key, refuse_changed, source_files, taken_entries
+from bicliq.pipeline.versions.sources import name_of_key, refuse_changed, source_files, taken_entries
 from bicliq.pipeline.versions.update import update
 from bicliq.pipeline.versions.update_record import UpdateRecord
 
@@ -332,9 +333,7 @@ class Watch:
 
         def remember(name: str) -> None:
             refuse_changed(taken)
-            folder = store.run(name)
-            entries = taken_entries(taken, name)
-            folder.write(RunRecord.at, replace(folder.record(), taken=entries, holds_taken_alone=True))
+            take(store.run(name), taken_entries(taken, name), alone=True)
 
         return run(files, settings, replace(observer, planned=remember))
 
@@ -344,7 +343,7 @@ class Watch:
         Which files such a run holds matters only where a file that is taken twice changes weights.
         """
         sums = "sum" in (self._settings.ingest.duplicates, self._known_policies(asked).get("duplicates"))
-        if asked and asked.taken is None and sums:
+        if asked and sums and own_taken(Store.open(self._settings.store), asked) is None:
             raise InputError(
                 f"{self._settings.store}: which files its run holds is not known, and with duplicates = 'sum' none may"
                 " count twice; begin another store with a watch"
@@ -398,7 +397,7 @@ class Watch:
         return dict(graph.record().summary["policies"])
 
     def _why_not_anew(self, asked: RunRecord | None) -> str | None:
-        if asked is None or not asked.holds_taken_alone:
+        if asked is None or not holds_taken_alone(Store.open(self._settings.store), asked):
             return "the run has edges of which no file is known (it was not begun by a watch, or edges were taken away)"
         if "error" in (self._settings.ingest.duplicates, self._known_policies(asked).get("duplicates")):
             return "all files are then read as one table, in which duplicates = 'error' forbids what they share"
@@ -418,13 +417,13 @@ def _unfinished(store: Store) -> str | None:
     for name in store.runs():
         folder = store.run(name)
         asked = folder.record()
-        begun = asked.taken is not None and asked.compacts is None and asked.parent == latest
-        if begun and folder.manifest() is None:
+        begun = asked.compacts is None and asked.parent == latest and folder.manifest() is None
+        if begun and own_taken(store, asked) is not None:
             return name
     return None
 
 
 def _sources(store: Store, name: str) -> tuple[str, ...]:
     """Files that a run took itself."""
-    entries = (store.run(name).record().taken or {}).items()
+    entries = (own_taken(store, store.run(name).record()) or {}).items()
     return tuple(name_of_key(key) for key, entry in entries if entry.version == name)

@@ -30,7 +30,8 @@ from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.log import last_number, number_name
 from bicliq.pipeline.store.records import Numbered
 from bicliq.pipeline.store.states import latest_run
-from bicliq.pipeline.versions.sources import all_taken, name_of_key
+from bicliq.pipeline.store.taken import all_taken
+from bicliq.pipeline.versions.sources import name_of_key
 from tests.faults.campaign import NOT_PUBLISHED
 from tests.faults.commands import PATIENCE
 

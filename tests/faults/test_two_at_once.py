@@ -27,16 +27,17 @@ from bicliq.pipeline.settings import (
 )
 from bicliq.pipeline.stages.ingest import ingest
 from bicliq.pipeline.stages.plan import plan
-from bicliq.pipeline.stages.planned import plan_files, read_plan
+from bicliq.pipeline.stages.planned import read_plan
 from bicliq.pipeline.stages.search import enumerate_table
 from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import PlanRecord
 from bicliq.pipeline.store.states import latest_run
+from bicliq.pipeline.store.taken import all_taken
 from bicliq.pipeline.versions.compact import compact
 from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.rollback import rollback
-from bicliq.pipeline.versions.sources import all_taken, name_of_key
+from bicliq.pipeline.versions.sources import name_of_key
 from bicliq.pipeline.versions.update import update
 from tests.faults.bad_object_store import Door
 from tests.faults.commands import PATIENCE, ROOT
@@ -168,7 +169,7 @@ def test_a_damaged_plan_is_made_again_and_the_first_stands(tmp_path: Path, opene
     store, graph, ways = two_plans(tmp_path, "damaged")
     before = plan(store, graph, SearchSettings(), PlanSettings(), cluster=ways["here"])
     folder = store.run(before.run)
-    flip_a_bit(folder, plan_files(folder.read(PlanRecord))["plan"].name)
+    flip_a_bit(folder, folder.read(PlanRecord).written("plan.parquet").name)
     again, known = (
         plan(store, graph, SearchSettings(), PlanSettings(), cluster=way) for way in reversed(ways.values())
     )

@@ -12,7 +12,8 @@ import time
 import pytest
 
 from bicliq.flows.cli.app import invoke
-from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.errors import DamageError, InputError
+from bicliq.pipeline.repair import repair
 from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.stages.verify import verify_store
@@ -190,9 +191,12 @@ def test_a_file_that_changes_while_it_is_read_is_not_taken(tmp_path, orders, mon
 
 def test_a_file_that_changes_nothing_is_taken_too_and_makes_no_version(tmp_path, orders, monkeypatch):
     put(orders, "1.csv", SHOP)
-    watched(tmp_path, orders).take()
+    began = watched(tmp_path, orders).take().run
+    run = tmp_path / "store" / "runs" / began.run / "run.json"
+    written = run.read_bytes(), run.stat().st_mtime_ns
     put(orders, "2.csv", SHOP[:2])
     assert watched(tmp_path, orders).take().update.how == "nothing"
+    assert (run.read_bytes(), run.stat().st_mtime_ns) == written  # what is published is not written again
     monkeypatch.setattr(watching, "source_files", None)
     assert not watched(tmp_path, orders).take().anything
     monkeypatch.undo()
@@ -200,6 +204,26 @@ def test_a_file_that_changes_nothing_is_taken_too_and_makes_no_version(tmp_path,
     put(orders, "2.csv", MORE)
     with pytest.raises(InputError, match="has changed"):
         watched(tmp_path, orders).take()
+
+
+@pytest.mark.parametrize("damage", ["flip", "remove"])
+def test_a_list_of_taken_files_that_is_damaged_is_named_and_its_files_are_read_again(tmp_path, orders, damage):
+    put(orders, "1.csv", SHOP)
+    began = watched(tmp_path, orders).take().run
+    for name in ("2.csv", "3.csv"):
+        put(orders, name, SHOP[:2])
+        watched(tmp_path, orders).take()
+    store = Store.open(str(tmp_path / "store"))
+    took = tmp_path / "store" / "runs" / began.run / "took" / "00002.json"
+    took.write_bytes(took.read_bytes()[::-1]) if damage == "flip" else took.unlink()
+    assert any("took/00002.json" in problem for problem in verify_store(store).problems)
+    if damage == "flip":
+        with pytest.raises(DamageError, match="took/00002"):
+            watched(tmp_path, orders).take()
+    assert any("took/00002.json: emptied" in said for said in repair(store, load_settings(store=store.uri)))
+    assert verify_store(store).ok
+    assert watched(tmp_path, orders).take().update.how == "nothing"
+    assert not watched(tmp_path, orders).take().anything
 
 
 def test_files_of_a_glob_that_were_taken_are_left_out_of_an_update(tmp_path, orders):
