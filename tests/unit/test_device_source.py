@@ -94,7 +94,7 @@ class Stop(IntEnum):
     [
         ("enumeration", swapped(search_program.RUN), "PLACE(Run, column_start)"),
         ("enumeration", longer(search_program.COUNTERS), "sizeof(Counters)"),
-        ("enumeration", Struct("Subtree", np.dtype("V160")), "sizeof(Subtree)"),
+        ("enumeration", Struct("Subtree", np.dtype("V152")), "sizeof(Subtree)"),
         ("enumeration", SharedEnum(Stop), "Stop::kEnd"),
         ("levels", longer(counting.RUN), "sizeof(CountRun)"),
         ("pivots", longer(pivots.COUNTERS), "sizeof(PivotCounters)"),
