@@ -9,8 +9,8 @@ A table is a path, a glob, a URL, a pandas, Polars, Dask or cuDF frame, an Arrow
 DuckDB relation, a SciPy sparse matrix, a networkx graph, a list of baskets, or a dict of them.
 Answers have the original ids.
 
-`enumerate`, `find`, `estimate`, `count`, `clique`, `itemsets` and `rules` ask; `open` and `update`
-are about what a store keeps.
+`enumerate`, `find`, `estimate`, `count`, `clique`, `itemsets`, `rules` and `concepts` ask; `open`
+and `update` are about what a store keeps.
 
 Examples
 --------
@@ -37,6 +37,9 @@ Examples
 >>> implied: bicliq.Rules = bicliq.rules(shop, min_support=0.5)
 >>> implied.to_arrow().select(["antecedents", "consequents"]).to_pylist()
 [{'antecedents': ['jam'], 'consequents': ['tea']}]
+>>> order: bicliq.Concepts = bicliq.concepts(shop)
+>>> len(order), order.edges.num_rows
+(2, 1)
 
 What is wrong is one sentence; every error is a `BicliqError`:
 
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
     from bicliq.asking import Clique, clique, count, enumerate
     from bicliq.baskets import itemsets, rules
     from bicliq.choosing import estimate, find
+    from bicliq.contexts import concepts, implications
     from bicliq.keeping import open, update
     from bicliq.pipeline.errors import (
         BackendError,
@@ -71,6 +75,8 @@ if TYPE_CHECKING:
     from bicliq.pipeline.formats.tables import from_matrix
     from bicliq.pipeline.results.answers import Estimate, Groups
     from bicliq.pipeline.results.bicliques import Bicliques
+    from bicliq.pipeline.results.concepts import Concepts
+    from bicliq.pipeline.results.implications import Implications
     from bicliq.pipeline.results.itemsets import Itemsets, Rules
     from bicliq.pipeline.versions.update_record import UpdateRecord
 
@@ -80,8 +86,10 @@ __all__ = [
     "Bicliques",
     "CapacityError",
     "Clique",
+    "Concepts",
     "Estimate",
     "Groups",
+    "Implications",
     "InputError",
     "Itemsets",
     "LimitReached",
@@ -89,11 +97,13 @@ __all__ = [
     "StorageError",
     "UpdateRecord",
     "clique",
+    "concepts",
     "count",
     "enumerate",
     "estimate",
     "find",
     "from_matrix",
+    "implications",
     "itemsets",
     "open",
     "rules",
@@ -104,6 +114,7 @@ _HOMES = {
     "asking": ("Clique", "clique", "count", "enumerate"),
     "baskets": ("itemsets", "rules"),
     "choosing": ("estimate", "find"),
+    "contexts": ("concepts", "implications"),
     "keeping": ("open", "update"),
     "pipeline.errors": (
         "BackendError",
@@ -116,6 +127,8 @@ _HOMES = {
     "pipeline.formats.tables": ("from_matrix",),
     "pipeline.results.answers": ("Estimate", "Groups"),
     "pipeline.results.bicliques": ("Bicliques",),
+    "pipeline.results.concepts": ("Concepts",),
+    "pipeline.results.implications": ("Implications",),
     "pipeline.results.itemsets": ("Itemsets", "Rules"),
     "pipeline.versions.update_record": ("UpdateRecord",),
 }

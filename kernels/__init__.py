@@ -33,6 +33,13 @@ from bicliq.kernels.estimate import BicliqueEstimate, estimate_bicliques, gpu_se
 from bicliq.kernels.finding import FindProgress, FindResult, Group, gpu_cannot_find, top_bicliques
 from bicliq.kernels.gaps import groups_with_gaps, missing_pairs
 from bicliq.kernels.itemsets import ClosedSets, closed_itemsets
+from bicliq.kernels.lattice import (
+    ConceptLattice,
+    Implications,
+    find_concepts,
+    find_implications,
+    minimal_transversals,
+)
 from bicliq.kernels.laying_out import BicliqueLists, ChangedRows, LaidOutLists, LaidOutRows, RowChanges, RowPacking
 from bicliq.kernels.machine import Backend, available_memory, available_threads, why_not
 from bicliq.kernels.output import (
@@ -75,6 +82,7 @@ __all__ = [
     "Changes",
     "CliqueResult",
     "ClosedSets",
+    "ConceptLattice",
     "CountResult",
     "CountTable",
     "DescribedRowGroup",
@@ -83,6 +91,7 @@ __all__ = [
     "FindProgress",
     "FindResult",
     "Group",
+    "Implications",
     "LaidOutLists",
     "LaidOutRows",
     "Progress",
@@ -113,7 +122,9 @@ __all__ = [
     "encode_on_device",
     "enumerate_maximal_bicliques",
     "estimate_bicliques",
+    "find_concepts",
     "find_edges",
+    "find_implications",
     "gpu_cannot_find",
     "gpu_seconds",
     "group_roots",
@@ -121,6 +132,7 @@ __all__ = [
     "has_codec",
     "kept_rows",
     "maximum_clique",
+    "minimal_transversals",
     "missing_pairs",
     "net_changes",
     "number_of_threads",

@@ -22,7 +22,7 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from bicliq.flows.cli import baskets, graphs, runs, schedule, searches, tries, versions
+from bicliq.flows.cli import baskets, contexts, graphs, runs, schedule, searches, tries, versions
 from bicliq.flows.cli.interrupts import Interrupts, by_interrupt, lasting_interrupts
 from bicliq.flows.cli.objects import print_json
 from bicliq.flows.cli.options import EXIT_INPUT, EXIT_LIMIT, EXIT_OTHER, EXIT_SIGNALLED, in_options
@@ -30,7 +30,7 @@ from bicliq.pipeline.bounds import EXHAUSTED, is_exhausted, require_threads
 from bicliq.pipeline.events import say_as_json
 from bicliq.pipeline.redact import printable, without_secrets
 
-ROOMS = tuple(commands.room for commands in (searches, baskets, graphs, runs, versions, schedule, tries))
+ROOMS = tuple(commands.room for commands in (searches, baskets, contexts, graphs, runs, versions, schedule, tries))
 
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 """What typer raises at wrong arguments: a class of click, or of its copy in a newer typer."""

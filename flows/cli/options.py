@@ -79,6 +79,7 @@ TAKES: dict[str, tuple[str, ...]] = {
         "data_backend",
         "store",
     ),
+    "lattice": ("ingest", "search.threads", "search.time_limit", "data_backend"),
     "itemsets": ("ingest", "search.threads", "data_backend"),
     "rules": ("ingest", "search.threads", "data_backend", "store"),
     "clique": ("ingest", *HOW, "data_backend", "store"),

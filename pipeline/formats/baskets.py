@@ -239,8 +239,14 @@ def context_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     yield from edge_batches(source, lines, _context(source.uri, lines))
 
 
-def _context(uri: str, numbered: TextLines) -> Iterator[Neighbours]:
-    """'B', a name, two sizes, a blank line, names of objects and attributes, crosses."""
+def context_names(uri: str, settings: IngestSettings) -> tuple[list[str], list[str]]:
+    """Return the names of all objects and attributes of a Burmeister context, crossed or not."""
+    lines, objects, attributes, crosses = _context_parts(uri, TextLines(uri, settings))
+    return lines[objects:attributes], lines[attributes:crosses]
+
+
+def _context_parts(uri: str, numbered: TextLines) -> tuple[list[str], int, int, int]:
+    """Lines, and where objects, attributes, crosses begin: 'B', a name, two sizes, a blank line."""
     lines = [line.strip() for _, line in numbered]
     start = next((at for at in (1, 2) if all(re.fullmatch("[0-9]{1,9}", size) for size in lines[at : at + 2])), 0)
     if lines[:1] != ["B"] or start == 0 or len(lines) < start + 2:
@@ -255,6 +261,12 @@ def _context(uri: str, numbered: TextLines) -> Iterator[Neighbours]:
         raise InputError(f"{uri}: ends before the {n_objects} objects that its head declares; fetch it again")
     _refuse_double_names(uri, "objects", lines[objects:attributes])
     _refuse_double_names(uri, "attributes", lines[attributes:crosses])
+    return lines, objects, attributes, crosses
+
+
+def _context(uri: str, numbered: TextLines) -> Iterator[Neighbours]:
+    lines, objects, attributes, crosses = _context_parts(uri, numbered)
+    n_objects, n_attributes = attributes - objects, crosses - attributes
     for at, line in enumerate(lines[crosses:]):
         number = crosses + at + 1
         if at >= n_objects and line:

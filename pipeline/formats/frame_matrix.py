@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bicliq.pipeline.columns import words_column
+from bicliq.pipeline.columns import values_of, words_column
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.cells import are_sums, cell, told_sums
 from bicliq.pipeline.formats.labels import plain_numbers
@@ -16,6 +17,9 @@ from bicliq.pipeline.formats.matrix import assumed_of_names, label_columns, no_c
 from bicliq.pipeline.formats.problems import DROP_NULLS
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import shown
+
+Lone = tuple[Sequence[Any], Sequence[Any]]
+"""Labels of rows and of columns of a matrix in which nothing is tied."""
 
 
 def matrix_table(
@@ -25,10 +29,11 @@ def matrix_table(
     first_rows: Sequence[Sequence[str]],
     index: pa.Array | None,
     settings: IngestSettings,
-) -> tuple[pa.Table, int, bool, tuple[str, ...]]:
+) -> tuple[pa.Table, int, bool, tuple[str, ...], Lone]:
     """Cells that are not 0 as columns left, right and weight, how many rows, and what was assumed.
 
-    And, before that, whether the last row holds the sums of those above it.
+    Before that, whether the last row holds the sums of those above it; last, the labels of rows and
+    columns that have no such cell.
 
     Parameters
     ----------
@@ -81,7 +86,13 @@ def matrix_table(
         said = (*said, told_sums(name, list(labels.values())[-1]))
     above = [some[:-1].sum() for some in cells]
     sums = n > 2 and are_sums([above, [0.0] * len(above)], [some[-1] for some in cells])
-    return table, n, sums, (*said, *remarks)
+    used = np.bincount(values_of(left), minlength=n) > 0
+    empty_rows = pa.array(np.flatnonzero(~used))
+    names = (right if numbers is None else numbers).take(
+        pa.array([at for at, some in enumerate(tied.values()) if not len(some)], pa.int64())
+    )
+    lone = ((empty_rows if rows is None else rows.take(empty_rows)).to_pylist(), names.to_pylist())
+    return table, n, sums, (*said, *remarks), lone
 
 
 def as_compared(names: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import pyarrow as pa
 
@@ -140,6 +140,8 @@ class EdgeSource:
         what to do where it is wrong, with settings as in Python (header = false).
     noted
         What was found when it was opened: see `EdgeBatch`.
+    lone
+        Labels of left and of right vertices without an edge, where its opening told them.
     """
 
     uri: str
@@ -152,6 +154,7 @@ class EdgeSource:
     table: pa.Table | None = None
     assumed: tuple[str, ...] = ()
     noted: Mapping[str, int] = field(default_factory=dict)
+    lone: tuple[Sequence[Any], Sequence[Any]] = ((), ())
 
     @property
     def files(self) -> tuple[EdgeSource, ...]:

@@ -25,7 +25,7 @@ from bicliq.pipeline.formats.baskets import begin_with_names
 from bicliq.pipeline.formats.cells import SUMS
 from bicliq.pipeline.formats.columns import SAMPLE, wants_weight
 from bicliq.pipeline.formats.files import Files
-from bicliq.pipeline.formats.frame_matrix import as_compared, matrix_table
+from bicliq.pipeline.formats.frame_matrix import Lone, as_compared, matrix_table
 from bicliq.pipeline.formats.heads import refuse_lines
 from bicliq.pipeline.formats.in_python import array_of_values, basket_columns
 from bicliq.pipeline.formats.parquet import (
@@ -136,8 +136,8 @@ class Frame:
         Whether its columns are somebody's own: it may be a matrix.
     index
         Names of its rows, where it has some beside its columns.
-    assumed
-        What was taken for granted (`EdgeSource`).
+    assumed, noted, lone
+        What was taken for granted, what was found, and who is tied to nothing (`EdgeSource`).
     """
 
     name: str
@@ -149,6 +149,7 @@ class Frame:
     index: pa.Array | None = None
     assumed: tuple[str, ...] = ()
     noted: Mapping[str, int] = field(default_factory=dict)
+    lone: Lone = ((), ())
 
     def first_rows(self) -> list[list[str]]:
         """Return some first rows as text, for messages."""
@@ -209,11 +210,19 @@ def open_table(source: Any, settings: IngestSettings) -> EdgeSource:
 
 def matrix_frame(frame: Frame, settings: IngestSettings) -> Frame:
     """The cells of a frame that is a matrix, as an edge table."""
-    table, n_rows, sums, assumed = matrix_table(
+    table, n_rows, sums, assumed, lone = matrix_table(
         frame.name, frame.columns, lambda at: frame.read([at])[0], frame.first_rows(), frame.index, settings
     )
     said, noted = (*frame.assumed, *assumed), _empty_rows(n_rows, table["left"]) | ({SUMS: 1} if sums else {})
-    return Frame(frame.name, tuple(table.column_names), _each(table.column), has_values=True, assumed=said, noted=noted)
+    return Frame(
+        frame.name,
+        tuple(table.column_names),
+        _each(table.column),
+        has_values=True,
+        assumed=said,
+        noted=noted,
+        lone=lone,
+    )
 
 
 def _empty_rows(n_rows: int, left: pa.Array | pa.ChunkedArray) -> dict[str, int]:
@@ -249,6 +258,7 @@ def frame_source(frame: Frame, settings: IngestSettings, kind: str = "table") ->
             *told_cells(frame.name, {name: table[name] for name in names_of_sides(layout)}, settings),
         ),
         noted=frame.noted,
+        lone=frame.lone,
     )
 
 

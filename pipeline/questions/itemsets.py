@@ -66,10 +66,10 @@ def find_frequent(source: Edges, min_support: float, settings: Settings, most_it
     """
     started = time.perf_counter()
     least_count(min_support, None)
-    opened, ingest = _opened(source, settings.ingest)
+    opened, ingest = opened_rows(source, settings.ingest)
     table = read_edge_table(opened, ingest, backend=settings.data_backend)
     if ingest.weight is not None and settings.ingest.weight is None:
-        _refuse_counts(table, opened, ingest)
+        refuse_counts(table, opened, ingest)
     said = account(table.summary)
     n_empty = sum(said["noted"].get(name, 0) for name in EMPTY)
     n_baskets = len(table.left_ids) + n_empty
@@ -232,8 +232,8 @@ def least_count(min_support: Any, n_baskets: int | None) -> int:
     return count
 
 
-def _opened(source: Edges, settings: IngestSettings) -> tuple[EdgeSource, IngestSettings]:
-    """The table, and how it is read: what looks like one of 0 and 1 as a matrix with its cells."""
+def opened_rows(source: Edges, settings: IngestSettings) -> tuple[EdgeSource, IngestSettings]:
+    """Return the table, and how it is read: one of 0 and 1 as a matrix with its cells."""
     sparse = hasattr(source, "tocoo")
     try:
         settings = _with_cells(settings) if sparse or settings.format == "matrix" else settings
@@ -259,7 +259,8 @@ def _named_rows(source: Any, settings: IngestSettings) -> Any:
     return source
 
 
-def _refuse_counts(table: EdgeTable, opened: EdgeSource, settings: IngestSettings) -> None:
+def refuse_counts(table: EdgeTable, opened: EdgeSource, settings: IngestSettings) -> None:
+    """Raise an `InputError` where a cell that was read as 0 or 1 is another number."""
     if table.weight is None or settings.min_value is not None:
         return
     other = np.flatnonzero(table.weight != 1)

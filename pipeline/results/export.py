@@ -173,8 +173,16 @@ class Tables(Protocol):
         """The rows of a table for JSON Lines."""
 
 
-def write_file(count: Any, place: str, kind: Format, *, overwrite: bool, bom: bool) -> int:
-    """Write `Tables`, or what a format of bicliques takes, and return the size of the file.
+def write_file(
+    count: Any,
+    place: str,
+    kind: str,
+    *,
+    overwrite: bool,
+    bom: bool = False,
+    writer: Callable[[Any, Any, str], None] | None = None,
+) -> int:
+    """Write `Tables`, or what a format or a writer takes, and return the size of the file.
 
     Raises
     ------
@@ -195,7 +203,9 @@ def write_file(count: Any, place: str, kind: Format, *, overwrite: bool, bom: bo
             _write_delta(count, system, target)
         else:
             with _beside(system, target) as unfinished:
-                if text.delimiter:
+                if writer is not None:
+                    writer(count, system, unfinished)
+                elif text.delimiter:
                     _write_csv(count, system, unfinished, text)
                 else:
                     WRITERS[kind](count, system, unfinished)
@@ -362,7 +372,7 @@ def _write_xlsx(count: Tables, system: Any, path: str) -> None:
 
 
 def _write_jsonl(count: Tables, system: Any, path: str) -> None:
-    with _text(system, path) as write:
+    with text_file(system, path) as write:
         for batch in count.batches():
             for row in count.rows_of(batch):
                 write(json.dumps(row, ensure_ascii=False) + "\n")
@@ -372,7 +382,7 @@ def _write_graphml(count: _Counted, system: Any, path: str) -> None:
     """A node a vertex and a node a biclique; an edge says who is in what."""
     keys = {"kind": "string", "label": "string", "n_left": "int", "n_right": "int", "n_edges": "long"}
     met: set[tuple[str, Any]] = set()
-    with _text(system, path) as write:
+    with text_file(system, path) as write:
         write('<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
         for name, kind in keys.items():
             write(f'<key id="{name}" for="node" attr.name="{name}" attr.type="{kind}"/>\n')
@@ -381,26 +391,30 @@ def _write_graphml(count: _Counted, system: Any, path: str) -> None:
             for row in batch.to_pylist():
                 group = f"biclique {row['biclique_id']}"
                 write(
-                    _node(group, {"kind": "biclique", **{name: row[name] for name in ("n_left", "n_right", "n_edges")}})
+                    graphml_node(
+                        group, {"kind": "biclique", **{name: row[name] for name in ("n_left", "n_right", "n_edges")}}
+                    )
                 )
                 for side in ("left", "right"):
                     for label in row[side]:
                         vertex = f"{side} {label}"
                         if (side, label) not in met:
                             met.add((side, label))
-                            write(_node(vertex, {"kind": side, "label": label}))
-                        write(f"<edge source={_attribute(group)} target={_attribute(vertex)}/>\n")
+                            write(graphml_node(vertex, {"kind": side, "label": label}))
+                        write(f"<edge source={xml_attribute(group)} target={xml_attribute(vertex)}/>\n")
         write("</graph>\n</graphml>\n")
 
 
-def _node(name: str, data: dict[str, Any]) -> str:
+def graphml_node(name: str, data: dict[str, Any]) -> str:
+    """Return a node of GraphML with what is told of it."""
     told = "".join(
         f'<data key="{key}">{escape(_xml(str(value)), {RETURN: "&#13;"})}</data>' for key, value in data.items()
     )
-    return f"<node id={_attribute(name)}>{told}</node>\n"
+    return f"<node id={xml_attribute(name)}>{told}</node>\n"
 
 
-def _attribute(text: str) -> str:
+def xml_attribute(text: str) -> str:
+    """Return a text in quotes, as XML has it."""
     return quoteattr(_xml(text))
 
 
@@ -450,7 +464,7 @@ def _or_empty(count: _Counted) -> Iterator[pa.Table]:
 
 
 @contextmanager
-def _text(system: Any, path: str) -> Iterator[Callable[[str], Any]]:
+def text_file(system: Any, path: str) -> Iterator[Callable[[str], Any]]:
     """A file of UTF-8 text, to write to."""
     file: IO[bytes]
     with system.open(path, "wb") as file:

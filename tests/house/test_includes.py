@@ -8,7 +8,7 @@ from functools import cache
 from tests.house.sources import ROOT, files
 
 SOURCES = ROOT / "kernels" / "src"
-ABOVE_SEARCH = {"output", "best", "changes", "counting", "clique", "estimate", "rules", "gaps"}
+ABOVE_SEARCH = {"output", "best", "changes", "counting", "clique", "estimate", "rules", "gaps", "lattice"}
 
 MAY_INCLUDE: dict[str, set[str]] = {
     "lanes": set(),

@@ -45,4 +45,5 @@ NB_MODULE(BICLIQ_MODULE(BICLIQ_ISA), module) {
   bicliq::bind_clique(module);
   bicliq::bind_output(module);
   bicliq::bind_rules(module);
+  bicliq::bind_lattice(module);
 }

@@ -130,5 +130,6 @@ void bind_gaps(nb::module_& module);
 void bind_clique(nb::module_& module);
 void bind_output(nb::module_& module);
 void bind_rules(nb::module_& module);
+void bind_lattice(nb::module_& module);
 
 }  // namespace bicliq

@@ -1,0 +1,107 @@
+"""Questions about contexts: their concepts, in which order these are, and what implies what."""
+
+from __future__ import annotations
+
+from typing import Literal, Unpack
+
+from bicliq.asking import Reading, read_as
+from bicliq.pipeline.formats import Edges
+from bicliq.pipeline.questions.concepts import find_concepts, read_context
+from bicliq.pipeline.results.concepts import Concepts, Context
+from bicliq.pipeline.results.implications import Implications, find_implications
+from bicliq.pipeline.settings import load_settings
+
+
+def concepts(
+    context: Edges | Context,
+    min_support: float = 0.0,
+    *,
+    threads: int = 0,
+    time_limit: float | None = None,
+    **reading: Unpack[Reading],
+) -> Concepts:
+    """Find the concepts of a context and their order: its concept lattice.
+
+    Parameters
+    ----------
+    context
+        All that `itemsets` takes: left vertices are objects, right ones attributes.
+    min_support
+        A concept has at least this share of all objects, those without attributes included; 0: all
+        concepts, those with an empty side included.
+    threads
+        As in `enumerate`.
+    time_limit
+        Seconds after which the search ends with an error.
+    **reading
+        How the table is read, as in `enumerate`.
+
+    Returns
+    -------
+    Concepts
+        With `edges`, `top`, `where`, `of`, `lower`, `upper`, `to_arrow`, `to_pandas`, `batches`.
+
+    Raises
+    ------
+    InputError
+        At anything wrong in the table or the arguments.
+    LimitReached
+        When the time is up.
+
+    Examples
+    --------
+    >>> import bicliq
+    >>> birds = {"duck": ["flies", "swims"], "owl": ["flies", "hunts"], "hen": []}
+    >>> found = bicliq.concepts(birds)
+    >>> found.to_arrow().select(["intent", "n_objects", "stability"]).to_pylist()[:2]
+    [{'intent': [], 'n_objects': 3, 'stability': 1}, {'intent': ['flies'], 'n_objects': 2, 'stability': 1}]
+    >>> found.edges.to_pylist()[0]
+    {'lower': 1, 'upper': 0}
+    """
+    search = {"threads": threads, "time_limit": time_limit}
+    return find_concepts(context, min_support, load_settings(ingest=read_as(reading), search=search))
+
+
+def implications(
+    context: Edges | Context,
+    basis: Literal["canonical", "direct"] = "canonical",
+    *,
+    time_limit: float | None = None,
+    **reading: Unpack[Reading],
+) -> Implications:
+    """Find a basis of the implications between the attributes of a context.
+
+    Parameters
+    ----------
+    context
+        As in `concepts`.
+    basis
+        "canonical": that of Duquenne and Guigues, than which none is shorter. "direct": the
+        canonical direct one, from which a closure follows in one pass.
+    time_limit
+        Seconds after which the search ends with an error.
+    **reading
+        How the table is read, as in `enumerate`.
+
+    Returns
+    -------
+    Implications
+        With columns premise, conclusion (without the premise), count (of objects) and support.
+
+    Raises
+    ------
+    InputError
+        At anything wrong in the table or the arguments.
+    LimitReached
+        When the time is up.
+
+    Examples
+    --------
+    >>> import bicliq
+    >>> found = bicliq.implications({"duck": ["flies", "swims"], "owl": ["flies"]})
+    >>> [(row["premise"], row["conclusion"], row["count"]) for row in found]
+    [([], ['flies'], 2)]
+    """
+    settings = load_settings(ingest=read_as(reading), search={"time_limit": time_limit})
+    table = context if isinstance(context, Context) else read_context(context, settings)
+    return find_implications(table, basis, time_limit)

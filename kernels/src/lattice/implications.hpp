@@ -1,0 +1,180 @@
+// implications.hpp: what attributes of a context imply, as two bases.
+//
+// What it finds: the canonical (Duquenne-Guigues) basis, with the fewest implications there can
+// be, P -> P'' for each pseudo-intent P; or the canonical direct one, from which a closure follows
+// in one pass: A -> m for each minimal A without m whose holders all have m. Input: the rows of
+// objects. Method of the first: LinCbO (Janostik, Konecny, Krajca 2020): Close-by-One over the
+// sets that are closed under what was found so far, in lectic order, each closed from the
+// attributes that are new; objects are handed down. Of the second: A meets what each object
+// without m lacks, so they are the minimal transversals of these. Cost: of the first a closure for
+// each pair of an intent or pseudo-intent and a later attribute; of the second what transversals
+// cost, an attribute at a time. Memory: that of the answer, and some words an object.
+// Reference: tests/reference/concepts.py.
+#pragma once
+
+#include "graphs/csr.hpp"
+#include "lattice/transversals.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <vector>
+
+namespace bicliq {
+
+/// Lists of attributes in the layout of Arrow, and how many objects have all of a premise.
+struct Implications {
+  std::vector<i32> premise_offsets{0}, premises, conclusion_offsets{0}, conclusions, support;
+  void add(const Family& sets, const u64* premise, const u64* conclusion, std::size_t holders) {
+    sets.each(premise, [&](u32 m) { premises.push_back(static_cast<i32>(m)); });
+    sets.each(conclusion, [&](u32 m) {
+      if (!Family::has(premise, m)) conclusions.push_back(static_cast<i32>(m));
+    });
+    premise_offsets.push_back(static_cast<i32>(premises.size()));
+    conclusion_offsets.push_back(static_cast<i32>(conclusions.size()));
+    support.push_back(static_cast<i32>(holders));
+  }
+};
+
+inline Family family_of(Rows rows, u32 n_attributes) {
+  Family family(n_attributes);
+  for (std::size_t g = 0; g < rows.size(); ++g) {
+    u64* const row = family.grow();
+    for (const i32 m : rows[static_cast<i32>(g)]) Family::put(row, static_cast<u32>(m));
+  }
+  return family;
+}
+
+template <class Check>
+class CanonicalBasis {
+ public:
+  CanonicalBasis(Rows rows, u32 n_attributes, const Check& check)
+      : objects_(family_of(rows, n_attributes)), premises_(n_attributes), conclusions_(n_attributes), with_(n_attributes), check_(check) {}
+
+  Implications run() {
+    path_.resize(objects_.n + std::size_t{2});
+    for (Node& node : path_) node.set.assign(objects_.words, 0);
+    path_[0].holders.resize(objects_.size());
+    std::iota(path_[0].holders.begin(), path_[0].holders.end(), 0u);
+    visit(0, 0);
+    return std::move(found_);
+  }
+
+ private:
+  struct Node {
+    std::vector<u64> set;
+    std::vector<u32> holders;
+  };
+
+  /// The set of this depth is closed under what was found; it goes on by attributes from `first`.
+  void visit(std::size_t depth, u32 first) {
+    check_();
+    u64* const set = path_[depth].set.data();
+    const std::vector<u64> intent = shared(path_[depth].holders);
+    if (!std::equal(intent.begin(), intent.end(), set)) {
+      add(set, intent.data(), path_[depth].holders.size());
+      if (has_below(intent.data(), set, first)) return;
+      std::copy(intent.begin(), intent.end(), set);
+    }
+    for (u32 m = objects_.n; m-- > first;)
+      if (!Family::has(set, m) && close(set, m, path_[depth + 1].set.data())) {
+        hand_down(path_[depth], path_[depth + 1]);
+        visit(depth + 1, m + 1);
+      }
+  }
+  std::vector<u64> shared(const std::vector<u32>& holders) const {
+    std::vector<u64> all(objects_.words, ~u64{0});
+    if (objects_.n % 64) all.back() = (u64{1} << objects_.n % 64) - 1;
+    if (!objects_.n) all.back() = 0;
+    for (const u32 g : holders)
+      for (u32 w = 0; w < objects_.words; ++w) all[w] &= objects_[g][w];
+    return all;
+  }
+  void hand_down(const Node& from, Node& to) {
+    to.holders.clear();
+    for (const u32 g : from.holders)
+      if (objects_.lies_in(to.set.data(), objects_[g])) to.holders.push_back(g);
+  }
+  void add(const u64* premise, const u64* conclusion, std::size_t holders) {
+    const u32 number = static_cast<u32>(premises_.size());
+    premises_.add(premise);
+    conclusions_.add(conclusion);
+    objects_.each(premise, [&](u32 m) { with_[m].push_back(number); });
+    found_.add(objects_, premise, conclusion, holders);
+  }
+  /// Has a what b has not, below an attribute?
+  bool has_below(const u64* a, const u64* b, u32 below) const {
+    for (u32 w = 0; w * 64 < below; ++w) {
+      const u64 all = below - w * 64 >= 64 ? ~u64{0} : (u64{1} << (below - w * 64)) - 1;
+      if (a[w] & ~b[w] & all) return true;
+    }
+    return false;
+  }
+  /// Closes a set with one more attribute; false: one below it comes in, so it was met before.
+  bool close(const u64* set, u32 m, u64* to) {
+    std::copy(set, set + objects_.words, to);
+    Family::put(to, m);
+    fresh_.assign(1, m);
+    for (std::size_t at = 0; at < fresh_.size(); ++at)
+      for (const u32 k : with_[fresh_[at]]) {
+        if (!objects_.lies_in(premises_[k], to)) continue;
+        if (has_below(conclusions_[k], to, m)) return false;
+        const u64* const more = conclusions_[k];
+        for (u32 w = 0; w < objects_.words; ++w)
+          for (u64 word = more[w] & ~to[w]; word; word &= word - 1) fresh_.push_back(w * 64 + static_cast<u32>(__builtin_ctzll(word)));
+        for (u32 w = 0; w < objects_.words; ++w) to[w] |= more[w];
+      }
+    return true;
+  }
+
+  const Family objects_;
+  Family premises_, conclusions_;
+  std::vector<std::vector<u32>> with_;  // of each attribute the premises that have it
+  const Check& check_;
+  std::vector<Node> path_;
+  std::vector<u32> fresh_;
+  Implications found_;
+};
+
+/// What an object lacks beside m, of those that lack m: the sets of which none holds another.
+inline Family lacking(const Family& objects, u32 m) {
+  std::vector<std::pair<u32, u32>> order;
+  for (u32 g = 0; g < objects.size(); ++g)
+    if (!Family::has(objects[g], m)) order.push_back({objects.n - objects.size_of(objects[g]), g});
+  std::sort(order.begin(), order.end());
+  Family kept(objects.n);
+  std::vector<u64> set(objects.words);
+  for (const auto& [size, g] : order) {
+    std::fill(set.begin(), set.end(), 0);
+    for (u32 v = 0; v < objects.n; ++v)
+      if (v != m && !Family::has(objects[g], v)) Family::put(set.data(), v);
+    bool minimal = true;
+    for (std::size_t i = 0; minimal && i < kept.size(); ++i) minimal = !objects.lies_in(kept[i], set.data());
+    if (minimal) kept.add(set.data());
+  }
+  return kept;
+}
+
+template <class Check>
+Implications direct_basis(Rows rows, u32 n_attributes, const Check& check) {
+  const Family objects = family_of(rows, n_attributes);
+  std::map<std::vector<u32>, std::vector<u32>> implied;
+  for (u32 m = 0; m < n_attributes; ++m)
+    each_transversal(lacking(objects, m), [&](std::vector<u32> premise) {
+      std::sort(premise.begin(), premise.end());
+      implied[std::move(premise)].push_back(m);
+    }, check);
+  Implications found;
+  for (const auto& [premise, conclusion] : implied) {
+    Family sides(n_attributes);
+    sides.grow(), sides.grow();
+    for (const u32 m : premise) Family::put(sides[0], m);
+    for (const u32 m : conclusion) Family::put(sides[1], m);
+    std::size_t holders = 0;
+    for (std::size_t g = 0; g < objects.size(); ++g) holders += objects.lies_in(sides[0], objects[g]);
+    found.add(objects, sides[0], sides[1], holders);
+  }
+  return found;
+}
+
+}  // namespace bicliq

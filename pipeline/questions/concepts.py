@@ -1,0 +1,135 @@
+"""The concept lattice of a context: objects, attributes, and who has what.
+
+Objects are left vertices and attributes right ones. A concept with objects and attributes is a
+maximal biclique; those of the top and the bottom that have an empty side are added. Objects without
+attributes and attributes without objects count: a table of pairs has none, other forms may.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from bicliq import kernels
+from bicliq.pipeline.errors import LimitReached
+from bicliq.pipeline.events import say
+from bicliq.pipeline.formats import Edges, EdgeSource
+from bicliq.pipeline.formats.baskets import context_names
+from bicliq.pipeline.formats.matrix import matrix_head
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.questions.itemsets import EMPTY, least_count, opened_rows, refuse_counts
+from bicliq.pipeline.results.concepts import Concepts, Context
+from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.stages.ingest import read_edge_table
+from bicliq.pipeline.store.account import account
+
+
+def find_concepts(source: Edges | Context, min_support: float, settings: Settings) -> Concepts:
+    """Find the concepts of a context, their cover edges and their stability.
+
+    Parameters
+    ----------
+    source
+        As of `find_frequent`, or a context that was read already.
+    min_support
+        Share of all objects that a concept has, at least; 0: all concepts.
+    settings
+        `ingest`, `search.threads`, `search.time_limit` and `data_backend` are used.
+
+    Raises
+    ------
+    InputError
+        At bad input, cells that are counts, or a support that is no share.
+    LimitReached
+        When the time is up.
+    """
+    started = time.perf_counter()
+    if isinstance(min_support, bool) or min_support != 0:
+        least_count(min_support, None)
+    context = source if isinstance(source, Context) else read_context(source, settings)
+    min_count = least_count(min_support, context.graph.n_left) if min_support else 0
+    read, limit = time.perf_counter(), settings.search.time_limit
+    threads = kernels.number_of_threads(settings.search.threads)
+    graph = context.graph
+    lattice = kernels.find_concepts(
+        graph.indptr,
+        graph.indices,
+        graph.n_right,
+        min_left=min_count,
+        threads=threads,
+        until=None if limit is None else lambda: time.perf_counter() - started > limit,
+    )
+    if lattice is None:
+        raise LimitReached(
+            f"the time limit of {limit:g} s was reached before the lattice was whole; raise time_limit or min_support"
+        )
+    record = {
+        "n_objects": graph.n_left,
+        "n_attributes": graph.n_right,
+        "n_concepts": len(lattice),
+        "n_covers": len(lattice.lower),
+        "min_support": float(min_support),
+        "min_count": min_count,
+        "threads": threads,
+        "seconds": {"ingest": read - started, "search": time.perf_counter() - read},
+        **context.record,
+    }
+    return Concepts(lattice, context, record)
+
+
+def read_context(source: Edges, settings: Settings) -> Context:
+    """Read a context, with the objects and attributes that have no cross.
+
+    Raises
+    ------
+    InputError
+        At bad input, or cells that are counts.
+    """
+    opened, ingest = opened_rows(source, settings.ingest)
+    table = read_edge_table(opened, ingest, backend=settings.data_backend)
+    if ingest.weight is not None and settings.ingest.weight is None:
+        refuse_counts(table, opened, ingest)
+    said = account(table.summary)
+    rows, columns = _lone(opened)
+    n_empty = sum(said["noted"].get(name, 0) for name in EMPTY)
+    objects = _with_lone(table.left_ids, rows, n_empty)
+    attributes = _with_lone(table.right_ids, columns, 0)
+    sentences = []
+    if objects.null_count:
+        sentences.append(
+            f"{opened.uri}: objects without attributes are counted ({objects.null_count:,}), but have no name (null)"
+        )
+    if said["dropped"]:
+        sentences.append(
+            f"{opened.uri}: an object or attribute that has lost all of its rows to dropped ones is not in the context"
+        )
+    for sentence in sentences:
+        say("assumed", sentence)
+    said["assumed"] = [*said["assumed"], *sentences]
+    graph = BipartiteGraph.from_edges(table.left, table.right, len(objects), len(attributes))
+    form = {"columns": table.summary["columns"], "format": table.summary["source"]["format"]}
+    return Context(graph, objects, attributes, {**form, **said})
+
+
+def _lone(opened: EdgeSource) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Names of objects and attributes that a table tells beside its edges, crossed or not."""
+    if opened.format == "cxt":
+        return context_names(opened.uri, opened.settings)
+    if opened.format == "matrix" and opened.table is None and not opened.parts:
+        return (), [*matrix_head(opened.uri, opened.settings).columns.values()]
+    return opened.lone
+
+
+def _with_lone(labels: pa.Array, names: Sequence[Any], n: int) -> pa.Array:
+    """Labels, and after them the names that are new; at least n, which have no name then."""
+    known = {*map(str, labels.to_pylist())} if names else set()
+    new = [str(name) for name in names if str(name) not in known]
+    nameless = [None] * max(n - len(new), 0)
+    if not new and not nameless:
+        return labels
+    if pa.types.is_integer(labels.type) and all(name.isdigit() and str(int(name)) == name for name in new):
+        return pa.concat_arrays([labels, pa.array([*map(int, new), *nameless], labels.type)])
+    return pa.concat_arrays([labels.cast(pa.string()), pa.array([*new, *nameless], pa.string())])
