@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
+import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -76,26 +77,8 @@ def _subsets(of: list[int], least: int, most: int) -> list[Members]:
     return [members for n in range(least, min(len(of), most) + 1) for members in combinations(of, n)]
 
 
-@MANY
-@given(
-    random_graphs(max_side=6),
-    st.sampled_from(["edges", "vertices", "balanced"]),
-    st.integers(0, 6),
-    st.one_of(st.none(), st.integers(0, 3)),
-    st.tuples(st.integers(1, 4), st.integers(1, 4)),
-    st.sampled_from([1, 1, 2, 3, 7, 20]),
-    st.sampled_from([1, 2]),
-    st.dictionaries(st.sampled_from(["max_left", "max_right", "min_edges"]), st.integers(1, 6), max_size=2),
-)
-def test_the_best_with_gaps_are_the_first_of_all_that_cannot_be_bettered(
-    graph: Graph,
-    by: Any,
-    missing: int,
-    each: int | None,
-    least: tuple[int, int],
-    k: int,
-    threads: int,
-    others: dict[str, int],
+def check(
+    graph: Graph, by: Any, missing: int, each: int | None, least: tuple[int, int], k: int, others: dict[str, int]
 ) -> None:
     found = kernels.groups_with_gaps(
         *graph.csr,
@@ -105,7 +88,7 @@ def test_the_best_with_gaps_are_the_first_of_all_that_cannot_be_bettered(
         missing_each=each,
         min_left=least[0],
         min_right=least[1],
-        threads=threads,
+        threads=1 + k % 2,
         **others,  # type: ignore[arg-type]
     )
     assert found.proven
@@ -116,3 +99,32 @@ def test_the_best_with_gaps_are_the_first_of_all_that_cannot_be_bettered(
         (group.value, tuple(group.left), tuple(group.right), [tuple(pair) for pair in group.missing.tolist()])  # type: ignore[union-attr]
         for group in found.groups
     ] == expected
+
+
+@MANY
+@given(
+    random_graphs(max_side=6),
+    st.sampled_from(["edges", "vertices", "balanced"]),
+    st.integers(0, 6),
+    st.one_of(st.none(), st.integers(0, 3)),
+    st.tuples(st.integers(1, 4), st.integers(1, 4)),
+    st.sampled_from([1, 1, 2, 3, 7, 20]),
+    st.dictionaries(st.sampled_from(["max_left", "max_right", "min_edges"]), st.integers(1, 6), max_size=2),
+)
+def test_the_best_with_gaps_are_the_first_of_all_that_cannot_be_bettered(
+    graph: Graph, by: Any, missing: int, each: int | None, least: tuple[int, int], k: int, others: dict[str, int]
+) -> None:
+    check(graph, by, missing, each, least, k, others)
+
+
+def test_dense_tables_of_all_sizes() -> None:
+    """First answers hide what a search leaves out: it shows where a few hundred tables are full."""
+    for seed in range(drawn(6000)):
+        random = np.random.default_rng(seed)
+        matrix = random.random(random.integers(3, 7, 2)) < random.choice([0.3, 0.5, 0.6, 0.7, 0.8, 0.9])
+        edges = tuple((int(u), int(v)) for u, v in np.argwhere(matrix))
+        least, each = (int(random.integers(1, 5)), int(random.integers(1, 5))), int(random.integers(0, 5))
+        by = ("edges", "vertices", "balanced")[random.integers(3)]
+        k = int(random.choice([1, 1, 2, 3, 10, 50]))
+        graph = Graph(*matrix.shape, edges)
+        check(graph, by, int(random.integers(0, 7)), None if each == 4 else each, least, k, {})
