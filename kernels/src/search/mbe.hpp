@@ -33,7 +33,7 @@
 // N(x); AdaMBE, SC'24.
 #pragma once
 
-#include "search/wide_nodes.hpp"
+#include "search/tall_from_matrix.hpp"
 
 namespace bicliq {
 

@@ -423,7 +423,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
            memory_.fits(tall_words(words_for(p.n_rows), p.n_candidates, p.n_excluded) + child_words(m));
   }
 
-  // tall_from_matrix.hpp
+  // tall_from_matrix.hpp, which whoever searches includes
   Next open_listed(const BitMatrix& m, const MatrixPlan& p, const u32* open, Mark mark);
   bool open_merged(const BitMatrix& m);
   bool open_merged(const BitMatrix& m, const MatrixPlan& p, const u32* open, Mark mark);
@@ -558,5 +558,3 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
 };
 
 }  // namespace bicliq
-
-#include "search/tall_from_matrix.hpp"
