@@ -74,6 +74,7 @@ def choose_side(
 
     Two left vertices that share 40 right ones, each of which belongs to no other:
 
+    >>> import numpy as np
     >>> indices = np.tile(np.arange(40, dtype=np.int32), 2)
     >>> choose_side([0, 40, 80], indices, 40, backend="cuda")
     'right'

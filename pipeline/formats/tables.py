@@ -385,7 +385,12 @@ def _frame_of(source: Any, settings: IngestSettings) -> Frame:
     if isinstance(source, Mapping) or (
         isinstance(source, Sequence) and not isinstance(source, str | bytes | bytearray)
     ):
-        named = () if isinstance(source, Mapping) else _told_names(name, [*map(list, source[:NAMED])])
+        rows = (
+            []
+            if isinstance(source, Mapping)
+            else [one for one in source[:NAMED] if isinstance(one, list | tuple | set | frozenset)]
+        )
+        named = _told_names(name, [*map(list, rows)]) if rows else ()
         return replace(_python_frame(name, *basket_columns(name, source, settings)), assumed=named)
     raise InputError(f"edges: {_hint(source)}; give {KINDS}")
 

@@ -36,6 +36,7 @@ WORKS: dict[str, tuple[list[str], dict[str, str]]] = {
     "clique": (["t.csv"], {**COLUMNS, "--project": "left"}),
     "itemsets": (["t.csv"], COLUMNS),
     "rules": (["t.csv"], COLUMNS),
+    "lattice": (["t.csv"], COLUMNS),
     "ingest": (["t.csv"], {**COLUMNS, "--store": "new"}),
     "profile": (["{graph}"], {"--store": "store"}),
     "plan": (["{graph}"], {"--store": "store"}),

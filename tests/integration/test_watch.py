@@ -490,7 +490,7 @@ def test_a_watch_that_would_never_rest_is_refused(tmp_path, capsys, every):
 
 
 def test_what_all_versions_took_is_known_and_no_record_grows_with_their_number(tmp_path, orders, monkeypatch):
-    monkeypatch.setattr("bicliq.pipeline.versions.sources.MOST_TAKEN", 4)
+    monkeypatch.setattr("bicliq.pipeline.store.taken.MOST_TAKEN", 4)
     for number in range(15):
         put(orders, f"{number:02}.csv", [(f"user{number}", "jam"), ("ann", "tea")])
         assert watched(tmp_path, orders).take().anything
@@ -508,7 +508,7 @@ def test_what_all_versions_took_is_known_and_no_record_grows_with_their_number(t
 
 
 def test_a_prune_removes_the_files_that_no_run_took(tmp_path, orders, monkeypatch):
-    monkeypatch.setattr("bicliq.pipeline.versions.sources.MOST_TAKEN", 1)
+    monkeypatch.setattr("bicliq.pipeline.store.taken.MOST_TAKEN", 1)
     for number in range(4):
         put(orders, f"{number}.csv", [(f"user{number}", "jam")])
         watched(tmp_path, orders).take()

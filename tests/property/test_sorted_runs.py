@@ -57,8 +57,9 @@ def outcome(source: object, asked: IngestSettings, limit: int | None) -> tuple[o
         assert store.graphs() == []
         return type(error), str(error)
     stored = store.graph(record.graph).record().named
-    labels = [stored[f"{side}_ids.parquet"].checksum for side in ("left", "right")]
-    edges = store.graph(record.graph).read_table(stored["edges.parquet"])
+    of = {name.split("-")[0].split(".")[0]: file for name, file in stored.items()}  # an attempt is in the name
+    labels = [of[f"{side}_ids"].checksum for side in ("left", "right")]
+    edges = store.graph(record.graph).read_table(of["edges"])
     summary = {name: value for name, value in record.summary.items() if name not in ("seconds", "sorted_runs")}
     return record.graph, record.n_left, record.n_right, record.n_edges, labels, edges.to_pydict(), summary
 

@@ -228,6 +228,7 @@ def test_a_commit_removes_what_other_attempts_left(tmp_path):
     for name in (*left, data_name(3), data_name(2, "0badcafe")):
         run.write_bytes(name, b"0123456789")
     run.commit_partition(COMMIT)
+    run.sweep()
     assert list(run.files("bicliques")) == [data_name(2, "0badcafe"), data_name(3)]
 
 
