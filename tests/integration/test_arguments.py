@@ -104,6 +104,7 @@ MEANT = {
     ("verify", "--sample"): {"9" * 25},
     ("find", "--time-limit"): {"9" * 25},
     ("rules", "--min-threshold"): {"-1"},
+    ("lattice", "--min-stability"): {"9" * 25},
     ("*", "--min-surprise"): {"-1", "9" * 25},
     ("*", "--min-weight"): {"-1", "9" * 25},
     ("*", "--webhook-surprise"): {"9" * 25},
