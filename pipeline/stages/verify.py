@@ -31,7 +31,7 @@ from bicliq.pipeline.store.counts import COUNTS_FILE, sizes_of_key, sums_of
 from bicliq.pipeline.store.inventory import FOLDERS, Inventory, is_gone, places_of, take_inventory
 from bicliq.pipeline.store.labels import read_hashes
 from bicliq.pipeline.store.layout import RunFolder, Store
-from bicliq.pipeline.store.log import unnumbered
+from bicliq.pipeline.store.log import unnumbered, was_published
 from bicliq.pipeline.store.records import (
     CliqueRecord,
     Commit,
@@ -417,7 +417,7 @@ class _RunCheck:
         if strange:
             problems.append(f"{place}: {named(strange)} committed for another plan")
         if self._manifest is None:
-            if len(self._commits) == self._plan.partitions and all(c.complete for c in self._commits.values()):
+            if self._is_searched() and was_published(self._folder):  # otherwise its process may be about to
                 problems.append(f"{place}/manifest.json: it is missing, though all is searched; resume the run")
             return problems
         try:
@@ -434,6 +434,11 @@ class _RunCheck:
                 problems.append(f"{place}/manifest.json: {entry} {said}, the commit records say {value}")
         return problems
 
+    def _is_searched(self) -> bool:
+        """Whether all partitions were searched to their end."""
+        commits = self._commits.values()
+        return self._plan is not None and len(commits) == self._plan.partitions and all(c.complete for c in commits)
+
     def counts(self) -> list[str]:
         """Compare the tables of counts with the partitions."""
         record, place = self._counts, self._folder.place
@@ -443,6 +448,8 @@ class _RunCheck:
             by_key.setdefault(name.split("/")[1], []).append(counted_there)
         if record is None or self._plan is None:
             whole = [key for key, records in by_key.items() if self._plan and len(records) == self._plan.partitions]
+            if whole and not was_published(self._folder):
+                return []  # its process may be about to put them together
             return [f"{place}/{Counts.at}: it is missing, though {key} is counted; count again" for key in whole]
         expected: dict[tuple[int, int], int] = {}
         whole_keys = True

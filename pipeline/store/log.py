@@ -86,9 +86,13 @@ def last_moment(store: Store) -> str | None:
 
 def last_moments(store: Store) -> dict[str, str]:
     """Return when each run was last made the latest."""
-    log = store.root.read_each(Numbered, sorted(name for name in _names(store) if Numbered.pattern.fullmatch(name)))
-    entries = (entry for entry in log.values() if not isinstance(entry, DamageError))
+    entries = _entries(store)
     return {entry.run: entry.created for entry in entries if entry.run and entry.created and not entry.counted}
+
+
+def was_published(folder: RunFolder) -> bool:
+    """Whether the log says that a run, or its counts, were published once."""
+    return any(folder.run in (entry.run, entry.counted) for entry in _entries(folder.store))
 
 
 def last_of_source(store: Store, source: str) -> Checks | None:
@@ -250,6 +254,12 @@ def number_name(number: int) -> str:
 
 def _name_of_source(source: str) -> str:
     return LastOfSource.name(xxhash.xxh3_64_hexdigest(source.encode()))
+
+
+def _entries(store: Store) -> list[Numbered]:
+    """Sound entries of the log, the first one first."""
+    log = store.root.read_each(Numbered, sorted(name for name in _names(store) if Numbered.pattern.fullmatch(name)))
+    return [entry for entry in log.values() if not isinstance(entry, DamageError)]
 
 
 def _backwards(store: Store) -> Iterator[Numbered]:

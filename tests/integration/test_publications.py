@@ -191,6 +191,22 @@ def test_counts_leave_the_latest_run_what_it_is(tmp_path):
     assert verify_store(store).problems == []
 
 
+@pytest.mark.parametrize("asks", ["bicliques", "counts"])
+def test_what_is_done_and_not_published_yet_is_no_damage_and_what_was_published_is(tmp_path, asks):
+    name, asked = published(tmp_path, 0), settings_of(tmp_path)
+    store, record = Store.open(asked.store), "manifest.json"
+    if asks == "counts":
+        count_run(str(tmp_path / "0.csv"), CountAsked(2, 2), asked)
+        (name,) = set(store.runs()) - {name}
+        record = "counts.json"
+    store.run(name).remove(record)
+    (problem,) = verify_store(store, name).problems
+    assert problem.startswith(f"runs/{name}/{record}: it is missing")
+    shutil.rmtree(Path(store.path) / PLACE)  # as before its process took a number
+    found = verify_store(store, name)
+    assert (found.problems, found.runs[0].complete) == ([], False)
+
+
 def test_a_store_without_its_log_is_read_as_it_is_and_numbered_by_the_next_run(tmp_path):
     runs = [published(tmp_path, number) for number in range(3)]
     store = Store.open(settings_of(tmp_path).store)
