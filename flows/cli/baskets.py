@@ -124,12 +124,18 @@ def rules(
     json: Json = False,
 ) -> None:
     """Find association rules between the items of baskets, by default the non-redundant ones."""
+    from click import get_current_context
+    from click.core import ParameterSource
+
     from bicliq.flows.cli import console
+    from bicliq.pipeline.errors import InputError
     from bicliq.pipeline.questions.itemsets import find_rules
     from bicliq.pipeline.report.rules import write_rules_page
     from bicliq.pipeline.results.export_lists import finite
     from bicliq.pipeline.results.itemsets import RulesAsked
 
+    if file is not None and get_current_context().get_parameter_source("store") is ParameterSource.COMMANDLINE:
+        raise InputError("--store is for rules of a run; name no FILE, or leave --store out")
     asked = RulesAsked(metric, min_threshold, kind, max_len, tuple(antecedents or ()), tuple(consequents or ()))
     _check_out(out, overwrite, bom)
     found = find_rules(file, asked, min_support, settings, run, new_since, which)  # type: ignore[arg-type]

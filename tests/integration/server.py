@@ -26,6 +26,17 @@ def ask(url: str, question: dict[str, Any]) -> Any:
     return wait_for(answer, 120).json()
 
 
+def forget(server: str, deployment: str) -> None:
+    """Delete a deployment, however busy the server is."""
+
+    def is_gone() -> bool:
+        with suppress(httpx.TransportError):
+            return httpx.delete(f"{server}/deployments/{deployment}", timeout=60).status_code in (204, 404)
+        return False
+
+    wait_for(is_gone, 120)
+
+
 def artifacts(server: str) -> dict[str, dict[str, Any]]:
     """The latest artifact of each key."""
     found = ask(f"{server}/artifacts/latest/filter", {"limit": 200, "sort": "UPDATED_DESC"})

@@ -339,7 +339,9 @@ def test_few_items_are_found_without_the_closed_sets_of_many(tmp_path):
         assert row.confidence == both / cells[:, int(a)].sum()
 
 
-def test_an_interrupt_ends_the_search_for_generators():
+def test_an_interrupt_ends_the_search_for_generators(request):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a server of another test took it
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     chance = np.random.default_rng(3)
     columns = np.argsort(chance.random((4000, 400)), axis=1)[:, :60]
     closed = kernels.ClosedSets(np.arange(4001) * 60, np.sort(columns, axis=1).ravel(), np.arange(4000, 0, -1), 400)

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import cloudpickle
-import httpx
 import pytest
 import yaml
 
@@ -22,7 +21,7 @@ from bicliq.flows.deploy import deployment_name
 from bicliq.flows.deployments import FLOWS, read_deployments
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.store.results import open_run
-from tests.integration.server import ask, deployed, published, runs_of, wait_for
+from tests.integration.server import ask, deployed, forget, published, runs_of, wait_for
 from tests.real_graphs import COUNTS, DATA
 
 ROOT = DATA.parents[1]
@@ -249,7 +248,7 @@ def test_a_worker_of_a_pool_does_what_prefect_yaml_schedules(tmp_path, prefect_s
     with running(tmp_path / "worker.log", "prefect", "worker", "start", "--pool", pool):
         run = first_run(prefect_server, deployment["name"])
         # Not two runs at once: SQLite lets proposals wait for each other, for a minute.
-        httpx.delete(f"{prefect_server}/deployments/{run['deployment_id']}", timeout=60).raise_for_status()
+        forget(prefect_server, run["deployment_id"])
         ask(f"{prefect_server}/deployments/{registered['id']}/create_flow_run", asked)
         counted = first_run(prefect_server, count["name"])
     assert counted["state"]["message"].startswith("39,733 complete 3 × 3 subgraphs")
