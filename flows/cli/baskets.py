@@ -79,6 +79,7 @@ def itemsets(
 )
 def rules(
     settings: Settings,
+    context: typer.Context,
     file: Annotated[
         str | None,
         typer.Argument(metavar="FILE", help="Baskets, as of itemsets; without it, those of a run of --store."),
@@ -124,9 +125,6 @@ def rules(
     json: Json = False,
 ) -> None:
     """Find association rules between the items of baskets, by default the non-redundant ones."""
-    from click import get_current_context
-    from click.core import ParameterSource
-
     from bicliq.flows.cli import console
     from bicliq.pipeline.errors import InputError
     from bicliq.pipeline.questions.itemsets import find_rules
@@ -134,7 +132,8 @@ def rules(
     from bicliq.pipeline.results.export_lists import finite
     from bicliq.pipeline.results.itemsets import RulesAsked
 
-    if file is not None and get_current_context().get_parameter_source("store") is ParameterSource.COMMANDLINE:
+    source = context.get_parameter_source("store")
+    if file is not None and source is not None and source.name == "COMMANDLINE":
         raise InputError("--store is for rules of a run; name no FILE, or leave --store out")
     asked = RulesAsked(metric, min_threshold, kind, max_len, tuple(antecedents or ()), tuple(consequents or ()))
     _check_out(out, overwrite, bom)
