@@ -22,7 +22,8 @@ from bicliq.kernels.contracts import (
     Side,
 )
 from bicliq.kernels.count_numbers import table_of, together, whole_number_of
-from bicliq.kernels.cpu import load_extension, wait_for
+from bicliq.kernels.cpu import POLL_SECONDS, load_extension, wait_for
+from bicliq.kernels.cuda.adjacency import CountGraph
 from bicliq.kernels.cuda.butterflies import CudaButterflies
 from bicliq.kernels.cuda.counting import MOST_WAVES, CudaCount, SearchGivenUp
 from bicliq.kernels.cuda.program import is_anything_loaded
@@ -40,8 +41,8 @@ LEAST_PATIENCE, SECONDS_A_REGISTER = 0.01, 0.13e-9
 """Of a search by levels on a GPU: seconds that it gets in any case, and for its estimated work."""
 
 HOST_SECONDS, HOST_SECONDS_OF_A_START = 0.01, 0.3
-"""What the host's threads get for a count before a GPU does: for one that they should have by then.
-More where the GPU has done nothing yet, since its start takes longer than that."""
+"""What the host's threads get for a count alone, if they should have it by then. More where the GPU
+has done nothing yet, since its start takes longer than that."""
 
 SECONDS_A_REGISTER_OF_A_CORE = 3.3e-9
 """Of the estimated work, on one thread of the host (`kOfACore` of `src/counting/estimate.hpp`)."""
@@ -89,8 +90,9 @@ def count_bicliques(
         Count for each vertex as well, and for p = q = 2 by "butterfly" for each edge.
     backend : {"cpu", "cuda"}
         The device time of "cuda" is ``roots`` and ``search``. Where side and search are left to
-        "auto", a count that the host's threads have within 10 ms (300, where the GPU has not
-        started) is theirs, as its `backend` says.
+        "auto", the host's threads count as well: those that should take up to 10 ms (300, where the
+        GPU has not started) alone, others beside it. Whoever ends first has counted, as its
+        `backend` says.
     progress : callable, optional
         Called about five times a second with a `Progress`.
 
@@ -237,7 +239,7 @@ def choose_count(
     """
     request = checked_request(indptr, indices, n_right, p, q, side, None, threads)
     search = choose_method(method, request.p, request.q, side="left", roots=True, per_vertex=False)
-    return chosen_search(request, search, on_card=backend != Backend.CPU)[:2]
+    return chosen_search(request, search, on_card=backend != Backend.CPU)
 
 
 def check_table(max_p: Any, max_q: Any) -> tuple[int, int]:
@@ -291,7 +293,7 @@ def count_by_search(
         chosen: Method = "pivot" if method == "pivot" else "levels"
         side: Side = "right" if request.side == "right" else "left"
         return CountResult(0, p, q, side, chosen, {}, request.threads, f"cpu-{load_extension().isa}", 0, *none)
-    return _found_by(_started(request, "of_vertices" if per_vertex else "one", method), request, per_vertex, progress)
+    return _found_by(start_count(request, "of_vertices" if per_vertex else "one", method), request, per_vertex, progress)
 
 
 def _found_by(search: Any, request: CountRequest, per_vertex: bool, progress: ProgressCallback | None) -> CountResult:
@@ -329,7 +331,7 @@ def _found_by(search: Any, request: CountRequest, per_vertex: bool, progress: Pr
 def count_table(request: CountRequest, progress: ProgressCallback | None) -> CountTable:
     """Count all (p,q) up to those of the request by pivots, in one pass."""
     extension = load_extension()
-    found = _ended(_started(request, "all", "pivot"), progress)
+    found = _ended(start_count(request, "all", "pivot"), progress)
     return CountTable(
         counts=table_of(found),
         max_p=request.p,
@@ -351,11 +353,11 @@ def count_table_by_trees(
     """
     extension = load_extension()
     optional = most_optional(max(request.p, request.q))
-    search = _started(request, "all", "pivot", optional)
+    search = start_count(request, "all", "pivot", optional)
     try:
         while not search.wait_for_choice(TREE_POLL_SECONDS):
             pass
-        on_left = search.on_left
+        _, on_left, _ = search.choice(False)
         roots, rows = (request.p, request.q) if on_left else (request.q, request.p)
         trees = device(TreeCells(roots, rows, optional), extension.TREE_WORDS)
     except BaseException:
@@ -426,32 +428,66 @@ def count_on_gpu(
 ) -> CountResult:
     """Count one (p,q) on the GPU, by levels (`src/counting/levels.cu`) or pivots (`pivots.cu`).
 
-    The CPU's threads choose which, and the side of the roots.
+    The CPU's threads make the core and choose which, and the side of the roots. Where all of that
+    is up to them, they go on and count themselves, and whoever ends first has counted: first alone,
+    if they should have it before a card could; then beside it.
 
-    Sums over degrees, with a size of 1, stay on the CPU, and so does what it has done before a
-    card could have.
+    Sums over degrees, with a size of 1, stay on the CPU.
     """
     if min(request.p, request.q) == 1 or max(request.p, request.q) > LARGEST_SIDE:
         return count_by_search(request, "pivot" if method == "pivot" else "levels", per_vertex, progress)
     started = time.perf_counter()
+    is_free = method == "auto" and request.side == "auto" and not per_vertex
+    alone = HOST_SECONDS if is_anything_loaded() else HOST_SECONDS_OF_A_START
+    work = alone * request.threads / SECONDS_A_REGISTER_OF_A_CORE if is_free else 0.0
+    host = start_count(request, "one" if is_free else "choice", method, card_work=work)
+    try:
+        while not host.wait_for_choice(POLL_SECONDS):
+            pass
+        card_is_chosen = host.choice(True) is not None
+        if is_free and _is_counted(host, 0.0 if card_is_chosen else alone):
+            return _found_by(host, request, False, progress)
+        chosen = time.perf_counter() - started
+        found = _counted_by_card(request, host, method, per_vertex, progress, lambda: is_free and _is_counted(host))
+        if found is None:
+            return _found_by(host, request, False, progress)
+        found.seconds.setdefault("estimate", chosen)
+        return found
+    finally:
+        host.stop()
+
+
+def _is_counted(host: Any, seconds: float = 0.0) -> bool:
+    """Whether the host's threads have counted, after so many seconds more at most."""
+    try:
+        return bool(host.wait(seconds))
+    except (CapacityError, MemoryError):  # nothing that a card could not do
+        return False
+
+
+def _counted_by_card(
+    request: CountRequest,
+    host: Any,
+    method: str,
+    per_vertex: bool,
+    progress: ProgressCallback | None,
+    is_late: Callable[[], bool],
+) -> CountResult | None:
+    """What a card counts; None where it is late: the host was first."""
     seconds: dict[str, float] = {}
     failed: BackendError | None = None
-    free = method == "auto" and request.side == "auto" and not per_vertex
-    for search_by, side, patience, work in _searches_on_gpu(request, method):
-        if free and "estimate" not in seconds:
-            little = _counted_by_host(request, work, progress)
-            if little is not None:
-                return little
-        seconds.setdefault("estimate", time.perf_counter() - started)
+    for search_by, side, patience in _searches_on_gpu(request, method, host):
         begun = time.perf_counter()
-        search = CudaCount(request, side == "left", search_by == "pivot", per_vertex, patience)
+        on_left = side == "left"
+        graph = CountGraph(*host.card_graph(on_left))
+        search = CudaCount(request, graph, on_left, search_by == "pivot", per_vertex, patience, is_late)
         try:
             search.wait(progress)
-        except SearchGivenUp:
-            seconds["given_up"] = time.perf_counter() - begun
-            continue
-        except BackendError as error:
-            failed = error.with_traceback(None)  # whose frames would keep the memory that the next search needs
+        except (SearchGivenUp, BackendError) as error:
+            if is_late():
+                return None
+            if isinstance(error, BackendError):
+                failed = error.with_traceback(None)  # whose frames would keep the memory that the next search needs
             seconds["given_up"] = time.perf_counter() - begun
             continue
         if search.too_large:
@@ -476,18 +512,6 @@ def count_on_gpu(
     raise failed
 
 
-def _counted_by_host(request: CountRequest, work: float, progress: ProgressCallback | None) -> CountResult | None:
-    """The count, if the host's threads should have it, and have it, before a GPU; else None."""
-    seconds = HOST_SECONDS if is_anything_loaded() else HOST_SECONDS_OF_A_START
-    if work * SECONDS_A_REGISTER_OF_A_CORE > seconds * request.threads:
-        return None
-    search = _started(request, "one", "auto")
-    if not search.wait(seconds):
-        search.stop()
-        return None
-    return _found_by(search, request, False, progress)
-
-
 def _of_vertices(request: CountRequest, search: CudaCount, side: Side, root_side: Side) -> Counts:
     """The counts of a side's vertices that a GPU has counted."""
     graph = request.graph
@@ -500,37 +524,33 @@ def _of_vertices(request: CountRequest, search: CudaCount, side: Side, root_side
     return counts
 
 
-def _searches_on_gpu(request: CountRequest, method: str) -> Iterator[tuple[Method, Side, float | None, float]]:
-    """The search, the side and the patience of a count on a GPU, and its estimated work.
+def _searches_on_gpu(request: CountRequest, method: str, host: Any) -> Iterator[tuple[Method, Side, float | None]]:
+    """The search, the side and the patience of a count on a GPU.
 
     Where the search is not prescribed another follows, for where the first takes far too long, or
     more memory than there is.
     """
-    if method != "auto" and request.side != "auto":
-        yield "pivot" if method == "pivot" else "levels", request.side, None, 0.0
-        return
-    chosen, side, work = chosen_search(request, method, on_card=True)
+    is_pivot, on_left, work = host.choice(True) or host.choice(False)
+    side: Side = "left" if on_left else "right"
     if method != "auto":
-        yield chosen, side, None, work
-    elif chosen == "levels":
-        if (request.p if side == "left" else request.q) <= MOST_WAVES:
-            yield "levels", side, LEAST_PATIENCE + SECONDS_A_REGISTER * work, work
-        yield "pivot", side if request.side != "auto" else chosen_search(request, "pivot", on_card=True)[1], None, work
+        yield "pivot" if is_pivot else "levels", side, None
+    elif not is_pivot:
+        if (request.p if on_left else request.q) <= MOST_WAVES:
+            yield "levels", side, LEAST_PATIENCE + SECONDS_A_REGISTER * work
+        yield "pivot", side if request.side != "auto" else chosen_search(request, "pivot", on_card=True)[1], None
     else:
-        yield "pivot", side, None, work
-        yield "levels", side, None, work
+        yield "pivot", side, None
+        yield "levels", side, None
 
 
-def chosen_search(request: CountRequest, method: str, on_card: bool = False) -> tuple[Method, Side, float]:
-    """Choose search and side as a count over all roots would, without counting.
-
-    Returns them with the work that they are estimated to take (`Costs` of
-    `src/counting/estimate.hpp`).
-    """
+def chosen_search(request: CountRequest, method: str, on_card: bool = False) -> tuple[Method, Side]:
+    """Choose search and side as a count over all roots would, without counting."""
     if max(request.p, request.q) > LARGEST_SIDE:
-        return "levels", "right" if request.side == "right" else "left", 0.0
-    found = _started(request, "choice", method, on_card=on_card).result()
-    return "pivot" if found["is_pivot"] else "levels", "left" if found["on_left"] else "right", found["estimated_work"]
+        return "levels", "right" if request.side == "right" else "left"
+    search = start_count(request, "choice", method, card_work=0.0 if on_card else None)
+    wait_for(search)
+    is_pivot, on_left, _ = search.choice(on_card)
+    return "pivot" if is_pivot else "levels", "left" if on_left else "right"
 
 
 def checked_request(
@@ -560,7 +580,7 @@ def checked_request(
     )
 
 
-def _started(request: CountRequest, asked: str, method: str, tree_optional: int = 0, on_card: bool = False) -> Any:
+def start_count(request: CountRequest, asked: str, method: str, tree_optional: int = 0, card_work: float | None = None) -> Any:
     extension, graph = load_extension(), request.graph
     return extension.Count(
         *graph.csr,
@@ -572,7 +592,7 @@ def _started(request: CountRequest, asked: str, method: str, tree_optional: int 
         request.roots,
         request.threads,
         tree_optional,
-        on_card,
+        card_work,
     )
 
 

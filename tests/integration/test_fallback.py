@@ -198,7 +198,7 @@ def test_an_update_that_asks_for_a_gpu_that_fails_changes_nothing(shop: tuple[st
 def counting_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[HostCupy]:
     """A machine whose GPU is this one's processor, and is taken for every count."""
     monkeypatch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
-    monkeypatch.setattr(kernels.counting, "_counted_by_host", lambda *asked: None)
+    monkeypatch.setattr(kernels.counting, "_is_counted", lambda *asked: False)
     monkeypatch.setattr(device, "why_no_data_on_device", lambda: "there is no cuDF here")
     monkeypatch.setattr(count, "NOT_WORTH", None)
     monkeypatch.setattr(count_partitions, "NOT_WORTH", None)

@@ -189,7 +189,7 @@ def test_a_card_chooses_pivots_where_levels_would_take_long():
 
 def test_levels_that_take_too_long_are_given_up_for_pivots(gpu, monkeypatch):
     monkeypatch.setattr(kernels.counting, "LEAST_PATIENCE", -1e9)
-    monkeypatch.setattr(kernels.counting, "_counted_by_host", lambda *asked: None)
+    monkeypatch.setattr(kernels.counting, "_is_counted", lambda *asked: False)
     graph = random_graph(1, 60, 60, 0.3)
     before = len(gpu.launches)
     found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
@@ -202,7 +202,7 @@ def test_levels_that_take_too_long_are_given_up_for_pivots(gpu, monkeypatch):
 
 @pytest.mark.usefixtures("gpu")
 def test_loading_a_program_takes_nothing_of_the_patience(monkeypatch):
-    monkeypatch.setattr(kernels.counting, "_counted_by_host", lambda *asked: None)
+    monkeypatch.setattr(kernels.counting, "_is_counted", lambda *asked: False)
     monkeypatch.setattr(kernels.counting, "LEAST_PATIENCE", 0.2)
     compiled = type(counting.PROGRAM).compiled
 
@@ -224,7 +224,7 @@ def test_levels_that_do_not_fit_become_pivots(monkeypatch, gpu):
         return {"failure": 1} if not self._by_pivots else attempt(self, *arguments)
 
     monkeypatch.setattr(counting.CudaCount, "_attempt", fail)
-    monkeypatch.setattr(kernels.counting, "_counted_by_host", lambda *asked: None)
+    monkeypatch.setattr(kernels.counting, "_is_counted", lambda *asked: False)
     found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
     assert (found.count, found.method) == (kernels.count_bicliques(*graph, 3, 3).count, "pivot")
     with pytest.raises(kernels.BackendError, match="the largest root does not fit"):
@@ -243,16 +243,68 @@ def test_a_card_is_not_begun_for_what_the_host_has_sooner(gpu, monkeypatch):
     assert (found.count, found.backend, gpu.launches[before:]) == (alone.count, alone.backend, [])
     for asked in ({"side": "left"}, {"method": "levels"}, {"per_vertex": True}, {"side": "left", "roots": [0, 1]}):
         assert kernels.count_bicliques(*graph, 3, 3, backend="cuda", **asked).backend == "cuda"
-    # What is not done in time is left to the card, whatever was expected.
-    monkeypatch.setattr(kernels.counting, "SECONDS_A_REGISTER_OF_A_CORE", 0)
-    given(0)
-    begun, started = kernels.counting._started, []
+
+
+def host_searches(monkeypatch):
+    """The searches of the host that begin from now on."""
+    begin, begun = kernels.counting.start_count, []
 
     def seen(*arguments, **options):
-        started.append(begun(*arguments, **options))
-        return started[-1]
+        begun.append(begin(*arguments, **options))
+        return begun[-1]
 
-    monkeypatch.setattr(kernels.counting, "_started", seen)
-    found = kernels.count_bicliques(*random_graph(1, 60, 60, 0.5), 5, 5, backend="cuda")
-    assert found.backend == "cuda"
-    assert all(search.wait(0) for search in started)
+    monkeypatch.setattr(kernels.counting, "start_count", seen)
+    return begun
+
+
+def test_whoever_ends_first_has_counted_where_host_and_card_both_count(gpu, monkeypatch):
+    for name in ("HOST_SECONDS", "HOST_SECONDS_OF_A_START"):
+        monkeypatch.setattr(kernels.counting, name, 0)  # the host is not waited for
+    graph, before = random_graph(1, 60, 60, 0.3), len(gpu.launches)
+    alone, begun = kernels.count_bicliques(*graph, 3, 3), host_searches(monkeypatch)
+    ask, asked = kernels.counting._is_counted, []
+
+    def later(host, seconds=0.0):
+        """It has not counted when it is first asked, and has when the kernels run."""
+        asked.append(host)
+        return len(asked) > 1 and ask(host, 60)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kernels.counting, "_is_counted", later)
+        found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
+    assert (found.count, found.backend) == (alone.count, alone.backend)
+    assert "count_wave" in gpu.launches[before:]
+
+    large = complete(100, 100)  # of which the host would have something to do
+
+    def soon(search, progress):
+        search.count = 7
+
+    monkeypatch.setattr(counting.CudaCount, "wait", soon)
+    found = kernels.count_bicliques(*large, 12, 12, backend="cuda")
+    assert (found.count, found.backend) == (7, "cuda")
+    assert begun[-1].wait(0)  # nobody counts on
+
+
+def test_a_card_counts_where_the_host_cannot(gpu, monkeypatch):
+    monkeypatch.setattr(kernels.counting, "HOST_SECONDS", 0)
+    monkeypatch.setattr(kernels.counting, "HOST_SECONDS_OF_A_START", 0)
+    begin = kernels.counting.start_count
+
+    class Full:
+        """A search of the host whose memory is full, once it has chosen."""
+
+        def __init__(self, search):
+            self.search = search
+
+        def __getattr__(self, name):
+            return getattr(self.search, name)
+
+        def wait(self, seconds):
+            raise MemoryError
+
+    monkeypatch.setattr(kernels.counting, "start_count", lambda *asked, **options: Full(begin(*asked, **options)))
+    graph = random_graph(1, 60, 60, 0.3)
+    found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
+    monkeypatch.undo()
+    assert (found.count, found.backend) == (kernels.count_bicliques(*graph, 3, 3).count, "cuda")

@@ -84,15 +84,15 @@ class Counting {
 };
 
 /// What is counted: one (p,q); the same of every vertex; all up to (p,q); or nothing, where only
-/// the choice of a search is asked for, here or on a card.
+/// the choice of a search is asked for.
 enum class Asked { one, of_vertices, all, choice };
 
 class Count : public Counting {
  public:
   Count(const Rows& rows, u32 n_right, u32 p, u32 q, Asked asked, Method method, RootSide side, const std::optional<Values>& roots,
-        u32 threads, u32 tree_optional, bool on_card)
+        u32 threads, u32 tree_optional, std::optional<double> card_work)
       : Counting(rows, n_right, threads), asked_(asked), method_(method), side_(side), p_(p), q_(q), some_roots_(roots.has_value()),
-        roots_(roots ? copy_of<u32>(*roots) : std::vector<u32>()), on_card_(on_card), trees_(tree_optional ? std::make_unique<TreeQueue>(tree_optional) : nullptr) {
+        roots_(roots ? copy_of<u32>(*roots) : std::vector<u32>()), card_work_(card_work), trees_(tree_optional ? std::make_unique<TreeQueue>(tree_optional) : nullptr) {
     workers_.begin([this] { run(); });
   }
   ~Count() { end(); }
@@ -166,9 +166,11 @@ class Count : public Counting {
     for (const auto& member : of_all()) leaves.add(member->sums.large);
     return nb::make_tuple(list_of(stars_.large_of_roots), list_of(stars_.large_of_rows), list_of(leaves));
   }
-  bool is_on_left() const { return choice_.on_left; }
-  bool is_pivot() const { return choice_.method == Method::pivot; }
-  double estimated_work() const { return choice_.work; }
+  const Choice& choice() const { return choice_; }
+  /// What a card should do; nothing where the host has the count sooner.
+  const std::optional<Choice>& card_choice() const { return card_choice_; }
+  /// The core, as it is once there is a choice.
+  const CountGraph& graph() const { return graph_; }
 
  private:
   static constexpr double kPoll = 1e-3;
@@ -185,7 +187,9 @@ class Count : public Counting {
     {
       const Stopwatch watch(estimate_seconds_);
       const Method method = asked_ == Asked::of_vertices || asked_ == Asked::all ? Method::pivot : method_;
-      choice_ = choose(graph_, {{least_p, least_q}, {p_, q_}}, method, side_, on_card_ ? kOfACard : kOfACore, workers_);
+      const auto chosen_for = [&](const Costs& costs) { return choose(graph_, {{least_p, least_q}, {p_, q_}}, method, side_, costs, workers_); };
+      if (asked_ != Asked::choice || !card_work_) choice_ = chosen_for(kOfACore);
+      if (card_work_ && (asked_ == Asked::choice || choice_.work > *card_work_)) card_choice_ = chosen_for(kOfACard);
       is_chosen_ = true;
     }
     if (asked_ == Asked::choice) return;
@@ -248,9 +252,12 @@ class Count : public Counting {
   const u32 p_, q_;
   const bool some_roots_;
   const std::vector<u32> roots_;
-  const bool on_card_;
+  /// Work of a count here above which a card is thought of as well, before the search; where only a
+  /// choice is asked for, a card's alone. None: there is no card.
+  const std::optional<double> card_work_;
   CountGraph graph_;
   Choice choice_{Method::levels, true, 0};
+  std::optional<Choice> card_choice_;
   std::atomic<bool> is_chosen_{false};
   Stars stars_;
   const std::unique_ptr<TreeQueue> trees_;
@@ -307,16 +314,47 @@ nb::object binomial_words(u32 largest_n, u32 largest_k) {
   return numpy_of(std::move(words));
 }
 
+/// (is by pivots, roots on the left, estimated work); a card's where it was asked for, or None.
+nb::object choice(Task<Count>& task, bool of_card) {
+  const Count& count = task.at_work();
+  if (of_card && !count.card_choice()) return nb::none();
+  const Choice& made = of_card ? *count.card_choice() : count.choice();
+  return nb::make_tuple(made.method == Method::pivot, made.on_left, made.work);
+}
+/// What a card reads of the core, the roots on one side: where the list of each root begins, and the
+/// rows in it; the same of rows; vertices of roots and of rows; paths of two edges of each root.
+nb::object card_graph(Task<Count>& task, bool on_left) {
+  const CountGraph& graph = task.at_work().graph();
+  const CountSide &root = on_left ? graph.left : graph.right, &row = on_left ? graph.right : graph.left;
+  std::vector<u64> paths(root.n, 0);
+  without_lock([&] {
+    for (u32 v = 0; v < root.n; ++v)
+      for (const u32* r = root.begin(v); r != root.end(v); ++r) paths[v] += row.degree(*r);
+  });
+  const auto copied = [](const auto& values) { return numpy_of(without_lock([&] { return values; })); };
+  return nb::make_tuple(copied(root.start), copied(root.row), copied(row.start), copied(row.row), copied(root.vertex), copied(row.vertex),
+                        numpy_of(std::move(paths)));
+}
+
 nb::dict result(Task<Count>& task) {
   Count& count = task.ended();
-  nb::dict found = named("on_left", count.is_on_left(), "is_pivot", count.is_pivot(), "estimated_work", count.estimated_work(), "work", count.work(),
-                         "seconds", count.seconds());
+  const Choice& made = count.choice();
+  nb::dict found = named("on_left", made.on_left, "is_pivot", made.method == Method::pivot, "work", count.work(), "seconds", count.seconds());
   if (count.asked() == Asked::all)
     put(found, "table", count.table(), "large_terms_of_table", count.large_terms_of_table());
   else
     put(found, "count", count.count(), "large_terms", count.large_terms());
   if (count.asked() == Asked::of_vertices) found["of_vertices"] = count.of_vertices();
   return found;
+}
+
+/// C(n, k) of all n up to the largest one, in low and high halves; all ones for what does not fit.
+nb::object choices(u32 largest_n, u32 k) {
+  std::vector<u64> low, high;
+  without_lock([&] {
+    for (const u128 x : binomial_column(largest_n, k)) low.push_back(static_cast<u64>(x)), high.push_back(static_cast<u64>(x >> 64));
+  });
+  return arrays_of(std::move(low), std::move(high));
 }
 
 nb::dict butterflies(Task<ButterflyCount>& task) {
@@ -338,16 +376,18 @@ void bind_count(nb::module_& module) {
   nb::enum_<Method>(module, "Method").value("auto", Method::chosen_here).value("levels", Method::levels).value("pivot", Method::pivot);
   nb::enum_<RootSide>(module, "RootSide").value("auto", RootSide::chosen_here).value("left", RootSide::left).value("right", RootSide::right);
   bind_search<Count>(module, "Count")
-      .def("__init__", &begin_of_rows<Count, u32, u32, u32, Asked, Method, RootSide, std::optional<Values>, u32, u32, bool>, "indptr"_a, "indices"_a, "n_right"_a, "p"_a, "q"_a, "asked"_a, "method"_a, "side"_a, "roots"_a.none(), "threads"_a,
-           "tree_optional"_a, "on_card"_a)
+      .def("__init__", &begin_of_rows<Count, u32, u32, u32, Asked, Method, RootSide, std::optional<Values>, u32, u32, std::optional<double>>, "indptr"_a, "indices"_a, "n_right"_a, "p"_a, "q"_a, "asked"_a, "method"_a, "side"_a, "roots"_a.none(), "threads"_a,
+           "tree_optional"_a, "card_work"_a.none())
       .def("wait_for_choice", [](Task<Count>& task, double seconds) { return without_lock([&] { return task.at_work().wait_for_choice(seconds); }); },
            "seconds"_a)
       .def("take_trees", [](Task<Count>& task, bool ended) { return (ended ? task.ended() : task.at_work()).take_trees(ended); }, "ended"_a)
-      .def_prop_ro("on_left", [](Task<Count>& task) { return task.at_work().is_on_left(); })
+      .def("choice", &choice, "of_card"_a)
+      .def("card_graph", &card_graph, "on_left"_a)
       .def("result", &result);
   bind_search<ButterflyCount>(module, "ButterflyCount")
       .def("__init__", &begin_of_rows<ButterflyCount, u32, bool, u32>, "indptr"_a, "indices"_a, "n_right"_a, "parts"_a, "threads"_a)
       .def("result", &butterflies);
+  module.def("choices", &choices, "largest_n"_a, "k"_a);
   module.def("binomial_words", &binomial_words, "largest_n"_a, "largest_k"_a);
   module.attr("TREE_WORDS") = kTreeWords;
 }
