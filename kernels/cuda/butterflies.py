@@ -35,7 +35,6 @@ LARGEST_PART = 2**64 - 1
 """Of edges × largest degree, which is twice what a vertex lies in, or more."""
 
 
-
 class ButterflyStep(IntEnum):
     """What is done for all vertices, edges or slots before the next step."""
 
@@ -60,7 +59,12 @@ RUN = Struct.of_words(
 )  # fmt: skip
 PROGRAM = Program(
     "counting/butterflies.cu",
-    (LISTS, RUN, SharedEnum(ButterflyStep), Values.of(kButterflyThreads=BUTTERFLY_THREADS, kPathsAThread=PATHS_A_THREAD, kButterflyTotals=TOTALS)),
+    (
+        LISTS,
+        RUN,
+        SharedEnum(ButterflyStep),
+        Values.of(kButterflyThreads=BUTTERFLY_THREADS, kPathsAThread=PATHS_A_THREAD, kButterflyTotals=TOTALS),
+    ),
 )
 
 
@@ -186,7 +190,9 @@ class CudaButterflies:
             raise BackendError("the largest root does not fit in the GPU's free memory; use the CPU backend")
         batches = lists.batches(min(words - lists.largest_table, LARGEST_TABLE_WORDS))
         held = {
-            **{name: lists.held[name] for name in ("start", "adjacent", "slots", "first_path", "first_word", "of_slot")},
+            **{
+                name: lists.held[name] for name in ("start", "adjacent", "slots", "first_path", "first_word", "of_slot")
+            },
             "batch_root": lists.held["batches"][0],
             "batch_unit": lists.held["batches"][1],
             "table": cp.empty(int(np.diff(batches[3]).max()), dtype=cp.uint64),
@@ -238,6 +244,7 @@ class CudaButterflies:
         last.record()
         _tell(progress, (last, int(roots[-1])), int(roots[-1]))
         self.seconds["search"] = float(cp.cuda.get_elapsed_time(first, last)) / 1000
+
 
 def _tell(progress: ProgressCallback | None, mark: tuple[Any, int], n_roots: int) -> None:
     """Wait until the device has come to a mark, and say so."""

@@ -254,7 +254,7 @@ class CudaCount:
         return outcome | {"by_pivots": found} | {name: told[name] for name in ("failure", "too_large", "work")}
 
     def _look(self, counters: Any, struct: Struct, end: Any) -> Callable[[], None]:
-        """A look at whether the kernels before the event `end` are in vain, which ends them then."""
+        """Asks whether the kernels before the event `end` are in vain, which then ends them."""
         place = struct.word("failure")
 
         def look() -> None:

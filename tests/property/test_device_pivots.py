@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bicliq import kernels
+from bicliq.kernels import card_count
 from bicliq.kernels.cuda import counting, pivots
 from tests import host_cupy, host_kernels, real_graphs
 from tests.host_cupy import HostCupy
@@ -188,8 +189,8 @@ def test_a_card_chooses_pivots_where_levels_would_take_long():
 
 
 def test_levels_that_take_too_long_are_given_up_for_pivots(gpu, monkeypatch):
-    monkeypatch.setattr(kernels.counting, "LEAST_PATIENCE", -1e9)
-    monkeypatch.setattr(kernels.counting, "_is_counted", lambda *asked: False)
+    monkeypatch.setattr(card_count, "LEAST_PATIENCE", -1e9)
+    monkeypatch.setattr(card_count, "_is_counted", lambda *asked: False)
     graph = random_graph(1, 60, 60, 0.3)
     before = len(gpu.launches)
     found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
@@ -202,8 +203,8 @@ def test_levels_that_take_too_long_are_given_up_for_pivots(gpu, monkeypatch):
 
 @pytest.mark.usefixtures("gpu")
 def test_loading_a_program_takes_nothing_of_the_patience(monkeypatch):
-    monkeypatch.setattr(kernels.counting, "_is_counted", lambda *asked: False)
-    monkeypatch.setattr(kernels.counting, "LEAST_PATIENCE", 0.2)
+    monkeypatch.setattr(card_count, "_is_counted", lambda *asked: False)
+    monkeypatch.setattr(card_count, "LEAST_PATIENCE", 0.2)
     compiled = type(counting.PROGRAM).compiled
 
     def late(self):
@@ -224,7 +225,7 @@ def test_levels_that_do_not_fit_become_pivots(monkeypatch, gpu):
         return {"failure": 1} if not self._by_pivots else attempt(self, *arguments)
 
     monkeypatch.setattr(counting.CudaCount, "_attempt", fail)
-    monkeypatch.setattr(kernels.counting, "_is_counted", lambda *asked: False)
+    monkeypatch.setattr(card_count, "_is_counted", lambda *asked: False)
     found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
     assert (found.count, found.method) == (kernels.count_bicliques(*graph, 3, 3).count, "pivot")
     with pytest.raises(kernels.BackendError, match="the largest root does not fit"):
@@ -234,7 +235,7 @@ def test_levels_that_do_not_fit_become_pivots(monkeypatch, gpu):
 def test_a_card_is_not_begun_for_what_the_host_has_sooner(gpu, monkeypatch):
     def given(seconds):
         for name in ("HOST_SECONDS", "HOST_SECONDS_OF_A_START"):
-            monkeypatch.setattr(kernels.counting, name, seconds)
+            monkeypatch.setattr(card_count, name, seconds)
 
     given(60)
     graph, before = random_graph(1, 60, 60, 0.1), len(gpu.launches)
@@ -247,22 +248,22 @@ def test_a_card_is_not_begun_for_what_the_host_has_sooner(gpu, monkeypatch):
 
 def host_searches(monkeypatch):
     """The searches of the host that begin from now on."""
-    begin, begun = kernels.counting.start_count, []
+    begin, begun = card_count.started_count, []
 
     def seen(*arguments, **options):
         begun.append(begin(*arguments, **options))
         return begun[-1]
 
-    monkeypatch.setattr(kernels.counting, "start_count", seen)
+    monkeypatch.setattr(card_count, "started_count", seen)
     return begun
 
 
 def test_whoever_ends_first_has_counted_where_host_and_card_both_count(gpu, monkeypatch):
     for name in ("HOST_SECONDS", "HOST_SECONDS_OF_A_START"):
-        monkeypatch.setattr(kernels.counting, name, 0)  # the host is not waited for
+        monkeypatch.setattr(card_count, name, 0)  # the host is not waited for
     graph, before = random_graph(1, 60, 60, 0.3), len(gpu.launches)
     alone, begun = kernels.count_bicliques(*graph, 3, 3), host_searches(monkeypatch)
-    ask, asked = kernels.counting._is_counted, []
+    ask, asked = card_count._is_counted, []
 
     def later(host, seconds=0.0):
         """It has not counted when it is first asked, and has when the kernels run."""
@@ -270,7 +271,7 @@ def test_whoever_ends_first_has_counted_where_host_and_card_both_count(gpu, monk
         return len(asked) > 1 and ask(host, 60)
 
     with monkeypatch.context() as patch:
-        patch.setattr(kernels.counting, "_is_counted", later)
+        patch.setattr(card_count, "_is_counted", later)
         found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
     assert (found.count, found.backend) == (alone.count, alone.backend)
     assert "count_wave" in gpu.launches[before:]
@@ -287,9 +288,9 @@ def test_whoever_ends_first_has_counted_where_host_and_card_both_count(gpu, monk
 
 
 def test_a_card_counts_where_the_host_cannot(gpu, monkeypatch):
-    monkeypatch.setattr(kernels.counting, "HOST_SECONDS", 0)
-    monkeypatch.setattr(kernels.counting, "HOST_SECONDS_OF_A_START", 0)
-    begin = kernels.counting.start_count
+    monkeypatch.setattr(card_count, "HOST_SECONDS", 0)
+    monkeypatch.setattr(card_count, "HOST_SECONDS_OF_A_START", 0)
+    begin = card_count.started_count
 
     class Full:
         """A search of the host whose memory is full, once it has chosen."""
@@ -303,7 +304,7 @@ def test_a_card_counts_where_the_host_cannot(gpu, monkeypatch):
         def wait(self, seconds):
             raise MemoryError
 
-    monkeypatch.setattr(kernels.counting, "start_count", lambda *asked, **options: Full(begin(*asked, **options)))
+    monkeypatch.setattr(card_count, "started_count", lambda *asked, **options: Full(begin(*asked, **options)))
     graph = random_graph(1, 60, 60, 0.3)
     found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
     monkeypatch.undo()

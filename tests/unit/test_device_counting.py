@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from bicliq import kernels
-from bicliq.kernels.cuda import counting as cuda_count
-from bicliq.kernels.counting import checked_request, start_count
+from bicliq.kernels.counting import checked_request
 from bicliq.kernels.cpu import load_extension, wait_for
+from bicliq.kernels.cuda import counting as cuda_count
 from bicliq.kernels.cuda.adjacency import CountGraph
+from bicliq.kernels.host_count import started_count
 
 WORTH_A_ROUND = 50
 """Of so many edges a round takes one away, for another one to be worth it (`counting_core.hpp`)."""
@@ -28,7 +29,7 @@ def random_graph(seed: int, n_left: int, n_right: int, density: float):
 def test_the_core_holds_every_biclique_and_lists_are_ascending(seed, left):
     graph = random_graph(seed, 12, 15, 0.4)
     p, q = 3, 2
-    choosing = start_count(checked_request(*graph, *((p, q) if left else (q, p)), "auto", None, 1), "choice", "auto")
+    choosing = started_count(checked_request(*graph, *((p, q) if left else (q, p)), "auto", None, 1), "choice", "auto")
     wait_for(choosing)
     core = CountGraph(*choosing.card_graph(left))
     bounds = core.root_start.astype(np.int64)

@@ -2,9 +2,9 @@
 //
 // `run_clique_groups` and `run_pivot_groups` run the kernels of clique.cu and of pivots.cu with a
 // thread for each group of 32 lanes, on the same memory that a launch would get: the tests drive
-// the whole search with them. `run_butterfly_threads` and `run_butterfly_step` do that with the threads
-// of butterflies.cu, many to a thread of this machine, `count_trees` what trees.cu does. `find_best` is the search for
-// the best (warp_finding.hpp).
+// the whole search with them. `run_butterfly_threads` and `run_butterfly_step` do that with the
+// threads of butterflies.cu, many to a thread of this machine, `count_trees` what trees.cu does.
+// `find_best` is the search for the best (warp_finding.hpp).
 #include "clique/warp_clique.hpp"
 #include "clique/warp_roots.hpp"
 #include "bindings/bindings.hpp"

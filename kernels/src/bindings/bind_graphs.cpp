@@ -117,7 +117,7 @@ auto* peel_rows(const Wide& indptr, const Written& indices, u32 n_right, i64 lea
 auto* count_two_steps(const Wide& indptr, const Values& indices, u32 n_right) {
   return begin_pass<PathCounts>(indptr, indices, [=](PathCounts& found, const Rows& rows, const Check& check) { found = count_paths(rows, n_right, check); });
 }
-/// What a search on a card reads; the columns in the order of their numbers, or by ascending degree.
+/// What a search on a card reads; the columns in the order of their numbers, or by degree.
 auto* card_graph(const Wide& indptr, const Values& indices, u32 n_right, bool columns_are_left, bool by_number) {
   return begin_pass<CardGraph>(indptr, indices, [=](CardGraph& found, const Rows& rows, const Check& check) {
     std::vector<u32> order(by_number ? (columns_are_left ? rows.n : n_right) : 0);

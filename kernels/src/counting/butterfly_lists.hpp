@@ -5,10 +5,10 @@
 // Method: steps, of which each does the same for many items, whatever their order; between them the
 // driver sorts words and adds up. Sorted by degree, then number, vertices have their ranks. An edge
 // is two *slots*, (owner, adjacent); sorted, these are the lists of all vertices, one after the
-// other. The slot of a root and a vertex of lower rank has as many paths of two edges as that vertex
-// has neighbours of lower rank than the root: its place in that list. A root with one such slot is no
-// butterfly's vertex of highest rank, and has none. Paths and words of tables, added up, say where
-// those of each slot and root begin, and where a batch of roots does.
+// other. The slot of a root and a vertex of lower rank has as many paths of two edges as that
+// vertex has neighbours of lower rank than the root: the root's place in that list. A root with one
+// such slot is no butterfly's vertex of highest rank, and has none. Paths and words of tables,
+// added up, say where those of each slot and root begin, and where a batch of roots does.
 //
 // Cost: O(edges × log degree), beside two sorts; 45 bytes an edge. No step needs another program
 // than this one, which comes with Bicliq: an array library's kernels are compiled where they run.
@@ -21,7 +21,7 @@ namespace bicliq {
 /// In their order; kernels/cuda/butterflies.py numbers them too.
 enum class ButterflyStep : u32 { kDegrees, kRanks, kSlots, kLists, kPaths, kLoneUnits, kTables, kBatches, kParts };
 
-/// Everything the steps are told; 64-bit fields only. kernels/cuda/butterflies.py describes it again.
+/// Everything the steps are told; 64-bit fields only. kernels/cuda/butterflies.py describes it too.
 struct ButterflyLists {
   const i64* indptr;
   const i32* indices;

@@ -1,7 +1,7 @@
 // card_graph.hpp: the graph that a search on a card reads.
 //
 // Input: a `Graph` (graph.hpp), prepared as for a search on the host. What a card reads beside it
-// takes one pass over the edges, in search order: so each row meets its columns one after the other.
+// takes one pass over the edges, in search order: so each row meets its columns one after another.
 // 4 bytes an edge, 8 a column.
 #pragma once
 
