@@ -322,7 +322,7 @@ nb::object choice(Task<Count>& task, bool of_card) {
   return nb::make_tuple(made.method == Method::pivot, made.on_left, made.work);
 }
 /// What a card reads of the core, the roots on one side: where the list of each root begins, and
-/// the rows in it; the same of rows; vertices of roots and of rows; paths of two edges of each root.
+/// the rows in it; the same of rows; vertices of roots and of rows; each root's paths of two edges.
 nb::object card_graph(Task<Count>& task, bool on_left) {
   const CountGraph& graph = task.at_work().graph();
   const CountSide &root = on_left ? graph.left : graph.right, &row = on_left ? graph.right : graph.left;
