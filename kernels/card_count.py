@@ -20,12 +20,23 @@ from bicliq.kernels.host_count import LARGEST_SIDE, chosen_search, count_by_sear
 LEAST_PATIENCE, SECONDS_A_REGISTER = 0.01, 0.13e-9
 """Of a search by levels on a GPU: seconds that it gets in any case, and for its estimated work."""
 
+DOUBT = 3
+"""Times the work that a sample shows which levels may have, where none is for a GPU (`kOfACard` of
+`src/counting/estimate.hpp`)."""
+
+SECONDS_A_REGISTER_OF_A_CORE = 3.3e-9
+"""Of the estimated work, on one thread of the host (`kOfACore`)."""
+
 HOST_SECONDS, HOST_SECONDS_OF_A_START = 0.01, 0.3
 """What the host's threads get for a count alone, if they should have it by then. More where the GPU
 has done nothing yet, since its start takes longer than that."""
 
-SECONDS_A_REGISTER_OF_A_CORE = 3.3e-9
-"""Of the estimated work, on one thread of the host (`kOfACore` of `src/counting/estimate.hpp`)."""
+GPU_FIRST_SECONDS = 0.1
+"""What the host's threads should take up to which a GPU begins where they do not: estimates of so
+little are not worth much, and a GPU often needs a tenth of its own."""
+
+HEAD_START = 0.2
+"""Of what the second should take: so much later than the first it begins."""
 
 
 def count_on_gpu(
@@ -34,8 +45,7 @@ def count_on_gpu(
     """Count one (p,q) on the GPU, by levels (`src/counting/levels.cu`) or pivots (`pivots.cu`).
 
     The CPU's threads make the core and choose which, and the side of the roots. Where all of that
-    is up to them, they go on and count themselves, and whoever ends first has counted: first alone,
-    if they should have it before a card could; then beside it.
+    is up to them, they count as well, and whoever ends first has counted.
 
     Sums over degrees, with a size of 1, stay on the CPU.
     """
@@ -43,23 +53,46 @@ def count_on_gpu(
         return count_by_search(request, "pivot" if method == "pivot" else "levels", per_vertex, progress)
     started = time.perf_counter()
     is_free = method == "auto" and request.side == "auto" and not per_vertex
-    alone = HOST_SECONDS if is_anything_loaded() else HOST_SECONDS_OF_A_START
-    work = alone * request.threads / SECONDS_A_REGISTER_OF_A_CORE if is_free else 0.0
-    host = started_count(request, "one" if is_free else "choice", method, card_work=work)
+    host = started_count(request, "one" if is_free else "choice", method, on_card=True)
     try:
         while not host.wait_for_choice(POLL_SECONDS):
             pass
-        card_is_chosen = host.choice(True) is not None
-        if is_free and _is_counted(host, 0.0 if card_is_chosen else alone):
-            return found_by(host, request, False, progress)
         chosen = time.perf_counter() - started
-        found = _counted_by_card(request, host, method, per_vertex, progress, lambda: is_free and _is_counted(host))
+        is_late = _host_beside(host, request.threads) if is_free else lambda: False
+        found = None if is_late() else _counted_by_card(request, host, method, per_vertex, progress, is_late)
         if found is None:
             return found_by(host, request, False, progress)
         found.seconds.setdefault("estimate", chosen)
         return found
     finally:
         host.stop()
+
+
+def _host_beside(host: Any, threads: int) -> Callable[[], bool]:
+    """Let the host's threads count beside a GPU; returns what says whether they have.
+
+    Who should have the count sooner begins, and the other follows after a share of what it should
+    take itself: so neither a wrong estimate nor a slow machine costs much.
+    """
+    is_pivot, _, work = host.choice
+    own = SECONDS_A_REGISTER_OF_A_CORE * work / threads
+    of_card = SECONDS_A_REGISTER * work * (1 if is_pivot else DOUBT)
+    alone = HOST_SECONDS if is_anything_loaded() else HOST_SECONDS_OF_A_START
+    begins = time.perf_counter()
+    if own <= alone or GPU_FIRST_SECONDS < own < of_card:
+        host.go_on()
+        card_begins = begins + max(alone, HEAD_START * of_card)
+        while not _is_counted(host, HOST_SECONDS) and time.perf_counter() < card_begins:
+            pass
+    else:
+        begins += max(HOST_SECONDS, HEAD_START * own)
+
+    def is_late() -> bool:
+        if time.perf_counter() >= begins:
+            host.go_on()
+        return _is_counted(host)
+
+    return is_late
 
 
 def _is_counted(host: Any, seconds: float = 0.0) -> bool:
@@ -135,13 +168,14 @@ def _searches_on_gpu(request: CountRequest, method: str, host: Any) -> Iterator[
     Where the search is not prescribed another follows, for where the first takes far too long, or
     more memory than there is.
     """
-    is_pivot, on_left, work = host.choice(True) or host.choice(False)
+    is_pivot, on_left, work = host.choice
     side: Side = "left" if on_left else "right"
     if method != "auto":
         yield "pivot" if is_pivot else "levels", side, None
     elif not is_pivot:
         if (request.p if on_left else request.q) <= MOST_WAVES:
-            yield "levels", side, LEAST_PATIENCE + SECONDS_A_REGISTER * work
+            doubt = DOUBT if request.side == "auto" else 1
+            yield "levels", side, LEAST_PATIENCE + SECONDS_A_REGISTER * doubt * work
         yield "pivot", side if request.side != "auto" else chosen_search(request, "pivot", on_card=True)[1], None
     else:
         yield "pivot", side, None

@@ -71,9 +71,9 @@ def count_bicliques(
         Count for each vertex as well, and for p = q = 2 by "butterfly" for each edge.
     backend : {"cpu", "cuda"}
         The device time of "cuda" is ``roots`` and ``search``. Where side and search are left to
-        "auto", the host's threads count as well: those that should take up to 10 ms (300, where the
-        GPU has not started) alone, others beside it. Whoever ends first has counted, as its
-        `backend` says.
+        "auto", the host's threads count as well: who should have the count sooner begins, and who
+        ends first has counted, as its `backend` says. What the host should have within 10 ms (300,
+        where the GPU has not started) it begins.
     progress : callable, optional
         Called about five times a second with a `Progress`.
 
@@ -277,7 +277,7 @@ def count_table_by_trees(
     try:
         while not search.wait_for_choice(TREE_POLL_SECONDS):
             pass
-        _, on_left, _ = search.choice(False)
+        _, on_left, _ = search.choice
         roots, rows = (request.p, request.q) if on_left else (request.q, request.p)
         trees = device(TreeCells(roots, rows, optional), extension.TREE_WORDS)
     except BaseException:

@@ -82,16 +82,17 @@ def chosen_search(request: CountRequest, method: str, on_card: bool = False) -> 
     """Choose search and side as a count over all roots would, without counting."""
     if max(request.p, request.q) > LARGEST_SIDE:
         return "levels", "right" if request.side == "right" else "left"
-    search = started_count(request, "choice", method, card_work=0.0 if on_card else None)
+    search = started_count(request, "choice", method, on_card=on_card)
     wait_for(search)
-    is_pivot, on_left, _ = search.choice(on_card)
+    is_pivot, on_left, _ = search.choice
     return "pivot" if is_pivot else "levels", "left" if on_left else "right"
 
 
-def started_count(
-    request: CountRequest, asked: str, method: str, tree_optional: int = 0, card_work: float | None = None
-) -> Any:
-    """A search that has begun: of one of the extension's `Asked`, by one of its `Method`."""
+def started_count(request: CountRequest, asked: str, method: str, tree_optional: int = 0, on_card: bool = False) -> Any:
+    """A search that has begun: of one of the extension's `Asked`, by one of its `Method`.
+
+    Beside a card, it chooses and waits for `go_on`; a choice alone is that of a card.
+    """
     extension, graph = load_extension(), request.graph
     return extension.Count(
         *graph.csr,
@@ -103,7 +104,7 @@ def started_count(
         request.roots,
         request.threads,
         tree_optional,
-        card_work,
+        on_card,
     )
 
 

@@ -287,6 +287,41 @@ def test_whoever_ends_first_has_counted_where_host_and_card_both_count(gpu, monk
     assert begun[-1].wait(0)  # nobody counts on
 
 
+@pytest.mark.parametrize(
+    ("is_pivot", "work", "threads", "first", "seconds"),
+    [
+        (False, 1e6, 1, "host", 0.01),
+        (False, 1e8, 16, "card", 0.01),  # little: 21 ms of the host, 39 of a card by a careful estimate
+        (False, 1e9, 16, "host", 0.078),  # a fifth of what a card should take
+        (True, 1e9, 16, "card", 0.041),  # of what the host should
+        (False, 1e8, 1, "card", 0.066),
+    ],
+)
+def test_who_should_have_a_count_sooner_begins(monkeypatch, is_pivot, work, threads, first, seconds):
+    class Host:
+        choice, begun = (is_pivot, True, work), None
+
+        def go_on(self):
+            self.begun = self.begun or time.perf_counter()
+
+        def wait(self, seconds):
+            time.sleep(seconds)
+            return False
+
+    monkeypatch.setattr(card_count, "is_anything_loaded", lambda: True)
+    host, started = Host(), time.perf_counter()
+    is_late = card_count._host_beside(host, threads)
+    took = time.perf_counter() - started
+    if first == "host":
+        assert host.begun - started < 0.005
+        assert took >= seconds
+    else:
+        assert host.begun is None
+        while not is_late() and host.begun is None:
+            time.sleep(0.001)
+        assert host.begun - started >= seconds
+
+
 def test_a_card_counts_where_the_host_cannot(gpu, monkeypatch):
     monkeypatch.setattr(card_count, "HOST_SECONDS", 0)
     monkeypatch.setattr(card_count, "HOST_SECONDS_OF_A_START", 0)

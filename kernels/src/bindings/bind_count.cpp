@@ -9,7 +9,9 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
 #include <optional>
+#include <thread>
 #include <variant>
 
 namespace bicliq {
@@ -90,9 +92,9 @@ enum class Asked { one, of_vertices, all, choice };
 class Count : public Counting {
  public:
   Count(const Rows& rows, u32 n_right, u32 p, u32 q, Asked asked, Method method, RootSide side, const std::optional<Values>& roots,
-        u32 threads, u32 tree_optional, std::optional<double> card_work)
+        u32 threads, u32 tree_optional, bool on_card)
       : Counting(rows, n_right, threads), asked_(asked), method_(method), side_(side), p_(p), q_(q), some_roots_(roots.has_value()),
-        roots_(roots ? copy_of<u32>(*roots) : std::vector<u32>()), card_work_(card_work), trees_(tree_optional ? std::make_unique<TreeQueue>(tree_optional) : nullptr) {
+        roots_(roots ? copy_of<u32>(*roots) : std::vector<u32>()), on_card_(on_card), may_search_(!on_card), trees_(tree_optional ? std::make_unique<TreeQueue>(tree_optional) : nullptr) {
     workers_.begin([this] { run(); });
   }
   ~Count() { end(); }
@@ -166,9 +168,9 @@ class Count : public Counting {
     for (const auto& member : of_all()) leaves.add(member->sums.large);
     return nb::make_tuple(list_of(stars_.large_of_roots), list_of(stars_.large_of_rows), list_of(leaves));
   }
+  /// Beside a card, the search waits for this when it has been chosen.
+  void go_on() { may_search_ = true; }
   const Choice& choice() const { return choice_; }
-  /// What a card should do; nothing where the host has the count sooner.
-  const std::optional<Choice>& card_choice() const { return card_choice_; }
   /// The core, as it is once there is a choice.
   const CountGraph& graph() const { return graph_; }
 
@@ -187,12 +189,12 @@ class Count : public Counting {
     {
       const Stopwatch watch(estimate_seconds_);
       const Method method = asked_ == Asked::of_vertices || asked_ == Asked::all ? Method::pivot : method_;
-      const auto chosen_for = [&](const Costs& costs) { return choose(graph_, {{least_p, least_q}, {p_, q_}}, method, side_, costs, workers_); };
-      if (asked_ != Asked::choice || !card_work_) choice_ = chosen_for(kOfACore);
-      if (card_work_ && (asked_ == Asked::choice || choice_.work > *card_work_)) card_choice_ = chosen_for(kOfACard);
+      const Costs& costs = on_card_ && asked_ == Asked::choice ? kOfACard : kOfACore;
+      choice_ = choose(graph_, {{least_p, least_q}, {p_, q_}}, method, side_, costs, workers_);
       is_chosen_ = true;
     }
     if (asked_ == Asked::choice) return;
+    for (; !may_search_; check()) std::this_thread::sleep_for(std::chrono::duration<double>(kPoll));
     if (asked_ == Asked::all) stars_ = count_stars(star_times(check), on_left(p_, q_), on_left(q_, p_));
     search_roots(chosen(root_side()));
   }
@@ -252,12 +254,10 @@ class Count : public Counting {
   const u32 p_, q_;
   const bool some_roots_;
   const std::vector<u32> roots_;
-  /// Work of a count here above which a card is thought of as well, before the search; where only a
-  /// choice is asked for, a card's alone. None: there is no card.
-  const std::optional<double> card_work_;
+  const bool on_card_;  // where only a choice is asked for, it is a card's
+  std::atomic<bool> may_search_;
   CountGraph graph_;
   Choice choice_{Method::levels, true, 0};
-  std::optional<Choice> card_choice_;
   std::atomic<bool> is_chosen_{false};
   Stars stars_;
   const std::unique_ptr<TreeQueue> trees_;
@@ -314,11 +314,9 @@ nb::object binomial_words(u32 largest_n, u32 largest_k) {
   return numpy_of(std::move(words));
 }
 
-/// (is by pivots, roots on the left, estimated work); a card's where it was asked for, or None.
-nb::object choice(Task<Count>& task, bool of_card) {
-  const Count& count = task.at_work();
-  if (of_card && !count.card_choice()) return nb::none();
-  const Choice& made = of_card ? *count.card_choice() : count.choice();
+/// (is by pivots, roots on the left, estimated work)
+nb::tuple choice(Task<Count>& task) {
+  const Choice& made = task.at_work().choice();
   return nb::make_tuple(made.method == Method::pivot, made.on_left, made.work);
 }
 /// What a card reads of the core, the roots on one side: where the list of each root begins, and
@@ -376,12 +374,13 @@ void bind_count(nb::module_& module) {
   nb::enum_<Method>(module, "Method").value("auto", Method::chosen_here).value("levels", Method::levels).value("pivot", Method::pivot);
   nb::enum_<RootSide>(module, "RootSide").value("auto", RootSide::chosen_here).value("left", RootSide::left).value("right", RootSide::right);
   bind_search<Count>(module, "Count")
-      .def("__init__", &begin_of_rows<Count, u32, u32, u32, Asked, Method, RootSide, std::optional<Values>, u32, u32, std::optional<double>>, "indptr"_a, "indices"_a, "n_right"_a, "p"_a, "q"_a, "asked"_a, "method"_a, "side"_a, "roots"_a.none(), "threads"_a,
-           "tree_optional"_a, "card_work"_a.none())
+      .def("__init__", &begin_of_rows<Count, u32, u32, u32, Asked, Method, RootSide, std::optional<Values>, u32, u32, bool>, "indptr"_a, "indices"_a, "n_right"_a, "p"_a, "q"_a, "asked"_a, "method"_a, "side"_a, "roots"_a.none(), "threads"_a,
+           "tree_optional"_a, "on_card"_a)
       .def("wait_for_choice", [](Task<Count>& task, double seconds) { return without_lock([&] { return task.at_work().wait_for_choice(seconds); }); },
            "seconds"_a)
       .def("take_trees", [](Task<Count>& task, bool ended) { return (ended ? task.ended() : task.at_work()).take_trees(ended); }, "ended"_a)
-      .def("choice", &choice, "of_card"_a)
+      .def_prop_ro("choice", &choice)
+      .def("go_on", [](Task<Count>& task) { task.at_work().go_on(); })
       .def("card_graph", &card_graph, "on_left"_a)
       .def("result", &result);
   bind_search<ButterflyCount>(module, "ButterflyCount")
