@@ -18,7 +18,7 @@ class SettingsFile(TomlConfigSettingsSource):
     """The settings of the file."""
 
     def __call__(self) -> dict[str, Any]:
-        """Return them; what is called so and is no file, as a link to itself, is none to pass over."""
+        """Return them; what is called so and is no file is not passed over."""
         if os.path.lexists(SETTINGS_FILE) and not stat.S_ISREG(os.stat(SETTINGS_FILE).st_mode):
             raise OSError(f"{SETTINGS_FILE} is no file")
         return super().__call__()

@@ -227,7 +227,7 @@ def open_matrix(source: str, size: int, settings: IngestSettings) -> EdgeSource:
 
 
 def told_column_sums(source: EdgeSource) -> str:
-    """Say that the last column of a matrix in text, which was read, holds the sums of the others."""
+    """Say that the last column of a matrix in text holds the sums of the others."""
     *_, last = matrix_head(source.files[0].uri, source.settings).columns.values()
     return told_sums(source.uri, last)
 

@@ -46,7 +46,7 @@ OF_WHAT_STAYS = ("duplicates", "window")
 """Policies that are of no importance for what is taken away."""
 
 OF_A_FILE = ("ragged", "nulls", "split", "comment", "skip", "encoding")
-"""Policies that say how a file is to be read, and not what its edges mean: each may have its own."""
+"""Policies that say how a file is read, and not what its edges mean: each may have its own."""
 
 NO_EDGES: Int32s = np.zeros(0, np.int32)
 

@@ -1,4 +1,4 @@
-"""Tables of the kinds that were once read wrong, in other disguises: read right and said, or refused."""
+"""Sisters of the tables that were once read wrong: read right and said, or refused."""
 
 from __future__ import annotations
 
