@@ -66,7 +66,7 @@ def lattice(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file of --out if it is there.")] = False,
     json: Json = False,
 ) -> None:
-    """Find the concepts of a context and which cover which, its concept lattice; or its implications."""
+    """Find the concepts of a context and which cover which: its lattice; or its implications."""
     from bicliq.flows.cli import console
     from bicliq.pipeline.errors import InputError
     from bicliq.pipeline.questions.concepts import find_concepts, find_implications

@@ -1,4 +1,4 @@
-"""Itemsets, rules and implications in files: rows with lists, which text and sheets show in a cell."""
+"""Itemsets, rules and implications in files: rows with lists, in text and sheets a cell each."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Implications(AsTable):
         return pa.concat_tables([self.schema.empty_table(), *self.batches()]).combine_chunks()
 
     def top(self, k: int = 10) -> pa.Table:
-        """Return the k that most objects meet as an Arrow table; of equal ones those that come first."""
+        """Return the k that most objects meet as an Arrow table; of equal ones the first."""
         return self._table(np.argsort(-self.found.support.astype(np.int64), kind="stable")[:k])
 
     def export(

@@ -68,7 +68,7 @@ class CoverStream {
   const Apart<Covers> covers_;
 };
 
-/// Asks Python, some fifty times a second and without the lock between, whether what runs has to end.
+/// Asks Python, some fifty times a second and without the lock between, whether to end.
 class Patience {
  public:
   struct Ended {};
