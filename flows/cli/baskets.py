@@ -202,7 +202,7 @@ def _of_baskets(record: dict[str, Any]) -> str:
 def rows_shown(
     title: str, names: tuple[str, ...], rows: Sequence[tuple[str, ...]], record: dict[str, Any]
 ) -> RenderableType:
-    """Return the best of what was found as a table; and what it leaves out, and what was written."""
+    """Return the best of what was found as a table, what it leaves out, and what was written."""
     from rich.console import Group
     from rich.table import Table
 

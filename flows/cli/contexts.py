@@ -80,7 +80,7 @@ def lattice(
         _refuse_those_of_concepts(context)
         if out is not None:
             checked_format(out, None, overwrite=overwrite, bom=False)
-        with console.steps(json) as told:
+        with console.made(json) as told:
             basis = find_implications(file, implications, settings, told)
         written = None if out is None else asdict(basis.export(out, overwrite=overwrite))
         record = {**basis.record, "out": written, "found": len(basis), "implications": basis.top(top).to_pylist()}
@@ -88,7 +88,7 @@ def lattice(
         return
     if out is not None:
         checked_lattice_format(out, overwrite=overwrite)
-    with console.steps(json) as told:
+    with console.made(json) as told:
         whole = find_concepts(file, min_support, settings, told)  # type: ignore[arg-type]
     found = (whole if of is None else whole.of(of)).where(min_stability=min_stability)
     written = None if out is None else asdict(found.export(out, overwrite=overwrite))
