@@ -133,7 +133,7 @@ class BestSearch {
   void climb_far(BestList& best) {
     const Stage& s = stage_;
     Sink sink = own().sink(best);
-    climb_where_promising(s.graph, s.sizes, sink, s.order, s.bounds, best.least(), own().choices_cost(), checker());
+    edges_far_ += climb_where_promising(s.graph, s.sizes, sink, s.order, s.bounds, best.least(), own().choices_cost(), checker());
   }
   void search() {
     check();
@@ -143,6 +143,7 @@ class BestSearch {
   const FindRequest request_;
   BestList best_;
   Stage stage_;
+  u64 edges_far_ = 0;  // that greed has looked at, one step from many roots
   mutable std::mutex mutex_;
   double prepare_seconds_ = 0, search_seconds_ = 0;
 
