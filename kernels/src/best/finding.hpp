@@ -69,10 +69,10 @@ class Finding : public BestSearch<Finding, BestSink> {
         climb_in_cores(*cores);
         bounds_ = SizeBounds(sides(*cores).rows(), row_terms(), sides(*cores).columns(), column_terms(), terms_.correction);
       }
-      if (looks_at_all()) open_all(*cores);
+      if (!knows_what_is_wanted() || !worth_.by_size()) open_all(*cores);
     }
     const Stopwatch watch(search_seconds_);
-    if (looks_at_all()) {
+    if (!knows_what_is_wanted() || !worth_.by_size()) {
       climb();
       if (!worth_.by_size()) climb_far(best_);
     }
@@ -81,8 +81,6 @@ class Finding : public BestSearch<Finding, BestSink> {
     else
       search();
   }
-  /// Does greed climb in the whole graph, too? Not where it has looked at as much in cores.
-  bool looks_at_all() const { return !knows_what_is_wanted() || (!worth_.by_size() && edges_far_ < kMostEdgesFar); }
   /// So that ranges of rows need many columns.
   bool knows_what_is_wanted() const { return worth_.objective != Objective::weight && best_.least() != INT64_MIN; }
   /// What choices cost in a graph whose columns are of this side.
