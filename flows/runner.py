@@ -15,15 +15,21 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 from prefect import Flow
 from prefect._internal.observers import FlowRunCancellingObserver
+from prefect.client.orchestration import get_client
 from prefect.runner import Runner
 from prefect.runner._scheduled_run_poller import ScheduledRunPoller
+from websockets.exceptions import WebSocketException
 
 from bicliq.flows.outages import asks_on, observes_on
 
 ENDS_WITHIN = 10.0
 """Seconds that runs have to end, when `serve` is stopped."""
+
+NO_ANSWER = (OSError, httpx.TransportError, WebSocketException)
+"""What a server that is away is to those who ask it."""
 
 
 class LastingRunner(Runner):
@@ -34,11 +40,25 @@ class LastingRunner(Runner):
         signal.raise_signal(signal.SIGINT)
 
     async def __aenter__(self) -> LastingRunner:
-        """Begin; questions that were not answered are asked again."""
+        """Begin, once the server answers; questions later are asked until they are answered."""
         asks_on(ScheduledRunPoller, "_get_and_submit_flow_runs")
         observes_on(FlowRunCancellingObserver, "_check_for_cancelled_flow_runs")
-        await super().__aenter__()
+        while not await self._has_begun():
+            await self._exit_stack.aclose()
+            async with get_client() as client:
+                while await client.api_healthcheck() is not None:
+                    await asyncio.sleep(self.query_seconds)
         return self
+
+    async def _has_begun(self) -> bool:
+        """Begin as Prefect does; False: the server went after the deployments were registered."""
+        try:
+            await super().__aenter__()
+        except RuntimeError as error:
+            if isinstance(error.__cause__, NO_ANSWER):
+                return False
+            raise
+        return True
 
     async def __aexit__(self, *raised: Any) -> None:
         """End the runs first: Prefect waits for them, however long they take."""

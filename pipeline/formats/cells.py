@@ -14,9 +14,12 @@ from bicliq.pipeline.formats.problems import is_number
 from bicliq.pipeline.settings import NULL_WORDS
 from bicliq.pipeline.words import shown
 
-MARKS = frozenset(("x", "✓", "✔", "*", "+", "•", "●", "true", "yes"))
-BLANKS = frozenset(("", ".", "-", "·", "false", "no"))
+MARKS = frozenset(("x", "✓", "✔", "*", "+", "•", "●", "true", "yes", "y"))
+BLANKS = frozenset(("", ".", "-", "·", "false", "no", "n"))
 MISSING = frozenset(NULL_WORDS)
+
+YES_OR_NO = frozenset(("y", "n", "", "?"))
+"""Cells beside which y is a mark: beside others it may be a label, as x is then."""
 
 REMARKS = frozenset(("taxonomy", "consensus lineage", "consensuslineage"))
 """Columns of abundance tables that hold text about the row, behind the cells."""
@@ -45,6 +48,9 @@ GLUED = re.compile("[01]{2,}")
 
 SUMS = "rows_of_sums"
 """What a last row that holds the sums of those above it is counted as."""
+
+COLUMN_SUMS = "columns_of_sums"
+"""What a last column of text that holds the sums of those before it is counted as."""
 
 TOLD_SUMS = "its last row holds the sums of those above it, and was taken for a vertex; take it out (pandas.crosstab: no margins)"
 
@@ -128,6 +134,9 @@ def looks_like_matrix(rows: Sequence[Sequence[str]]) -> bool:
     if len(columns) < 2 or not all(cell(field) is not None for column in columns for field in column):
         return False
     if is_binary(*columns):
+        letters = {field.strip().lower() for column in columns for field in column}
+        if "y" in letters and not letters <= YES_OR_NO:
+            return False
         return any(cell(field) for column in columns for field in column)
     if counts or (remarks and worded):
         return True

@@ -200,6 +200,12 @@ def _unclear(
         )
     else:
         advice = f"name them, as in {chosen}"
+    widths = sorted({len(names), *map(len, rows)})
+    if len(widths) > 1:
+        advice = (
+            f"its lines have {widths[0]} to {widths[-1]} columns: say format = 'baskets' if each is a basket of items, else"
+            f" {advice}"
+        )
     if not told:
         advice = f"say header = true if line 1 holds names, else header = false, and then {advice}"
     return (

@@ -20,7 +20,7 @@ from bicliq.pipeline.formats.columns import asked_keys, choose_columns
 from bicliq.pipeline.formats.fields import Record, records
 from bicliq.pipeline.formats.files import folder_keys
 from bicliq.pipeline.formats.forms import told_lists
-from bicliq.pipeline.formats.problems import MARKS, is_number
+from bicliq.pipeline.formats.problems import MARKS, is_number, refuse_double_colons
 from bicliq.pipeline.formats.source import Layout
 from bicliq.pipeline.formats.times import unix_seconds
 from bicliq.pipeline.settings import IngestSettings
@@ -72,6 +72,11 @@ def csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
         assumed=(
             *top.assumed,
             *((_taken_for_names(source, first),) if guessed else ()),
+            *(
+                ()
+                if header or settings.header is False
+                else _taken_for_an_edge(source, rows, (chosen.left, chosen.right))
+            ),
             *told_lists(
                 source,
                 {names[at]: [row[at] for row in data if at < len(row)] for at in (chosen.left, chosen.right)},
@@ -183,6 +188,20 @@ def _taken_for_names(source: str, first: Record) -> str:
         f"{source}: line {first.line} ({', '.join(map(_plain, first.fields[:LISTED]))}{more}) was taken for names of"
         " columns; say header = false if it is data"
     )
+
+
+def _taken_for_an_edge(source: str, rows: Sequence[Record], sides: Sequence[int]) -> tuple[str, ...]:
+    """Say that line 1, taken for an edge, has a word above numbers alone: it may be names."""
+    first, *below = rows
+    for at in sides:
+        under = [row.fields[at] for row in below if at < len(row.fields)]
+        if len(under) > 1 and all(map(is_value, under)) and not is_value(first.fields[at]) and first.fields[at].strip():
+            return (
+                f"{source}: line {first.line} ({listed(first.fields)}) was taken for an edge, though"
+                f" {shown(first.fields[at])} stands above numbers alone; say header = true if it is names, or header ="
+                " false if not",
+            )
+    return ()
 
 
 def _plain(name: str) -> str:
@@ -313,6 +332,7 @@ def _guess_delimiter(source: str, head: str, settings: IngestSettings) -> str:
     if not rows and filled and settings.comment is None and not any(mark in head for mark in DELIMITERS):
         raise InputError(f"{source}: holds nothing but comments; an edge table has at least one line below them")
     lines = (rows or filled)[:2]
+    refuse_double_colons(f"{source}, line 1", "".join(lines[:1]), settings)
     found = [mark for mark in DELIMITERS if lines and mark in lines[0]]
     if not found:
         title = next((at for at, line in enumerate(head.split("\n")) if any(mark in line for mark in DELIMITERS)), 0)

@@ -156,6 +156,15 @@ def _ragged(record: Record, source: EdgeSource) -> str:
     )
 
 
+def refuse_double_colons(where: str, line: str, settings: IngestSettings) -> None:
+    """Raise an `InputError` where fields are parted by two colons, as MovieLens does."""
+    if "::" in line and settings.delimiter is None:
+        raise InputError(
+            f"{where}: {shown(line)} is parted by '::', and a delimiter is one character; write tabs, as sed"
+            r" 's/::/\t/g' does, and say delimiter = 'tab'"
+        )
+
+
 def comment_cure(line: str) -> str:
     """What to do about a line that begins like a comment, in words before other advice.
 

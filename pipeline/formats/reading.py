@@ -8,7 +8,14 @@ from dataclasses import replace
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.adjacency import adjacency_batches
-from bicliq.pipeline.formats.baskets import baskets_batches, context_batches, gmt_batches, refuse_one_set, top_of
+from bicliq.pipeline.formats.baskets import (
+    baskets_batches,
+    context_batches,
+    gmt_batches,
+    refuse_one_set,
+    told_leading_names,
+    top_of,
+)
 from bicliq.pipeline.formats.columns import wants_time
 from bicliq.pipeline.formats.containers import open_duckdb, open_parquet_matrix, open_sheet
 from bicliq.pipeline.formats.csv_heads import csv_layout
@@ -128,6 +135,7 @@ def _open_file(source: str, settings: IngestSettings) -> EdgeSource:
         if kind in TWO_SIDED:
             refuse_one_set(source, settings, WITHOUT_ROWS[kind])
         said = top_of(source, kind, settings).assumed if kind in WITH_TOPS else ()
+        said += told_leading_names(source, settings) if kind == "baskets" else ()
         return EdgeSource(source, kind, size, settings, None, assumed=said)
     layout = LAYOUTS[kind](source, head, _implied(settings, kind))
     text = frozenset(("left", "right") if settings.ids == "text" else ())

@@ -50,7 +50,7 @@ KINDS = (
 """What may be given, in words."""
 
 NAMED = 100
-"""Baskets by which names before them are told."""
+"""Baskets by which it is seen soon that no names are before them."""
 
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"
 
@@ -388,9 +388,9 @@ def _frame_of(source: Any, settings: IngestSettings) -> Frame:
         rows = (
             []
             if isinstance(source, Mapping)
-            else [one for one in source[:NAMED] if isinstance(one, list | tuple | set | frozenset)]
+            else [list(one) for one in source if isinstance(one, list | tuple | set | frozenset)]
         )
-        named = _told_names(name, [*map(list, rows)]) if rows else ()
+        named = _told_names(name, rows) if rows else ()
         return replace(_python_frame(name, *basket_columns(name, source, settings)), assumed=named)
     raise InputError(f"edges: {_hint(source)}; give {KINDS}")
 
@@ -399,16 +399,17 @@ def _series_frame(name: str, series: Any, settings: IngestSettings) -> Frame:
     """A column of lists: its index, or numbers of rows, are left, what is in them right."""
     values = series.to_arrow() if name == "Polars Series" else series
     if name == "pandas Series":
+        _refuse_levels(name, series)
         return _python_frame(name, *basket_columns(name, series, settings))
     if not is_list(values.type):
         raise InputError(f"{name}: is one column of type {values.type}; an edge table has two, and baskets are lists")
     frame = arrow_frame(name, pa.table({"left": pa.array(np.arange(len(values))), "right": values}))
-    return replace(frame, assumed=_told_names(name, [items or [] for items in values[:NAMED].to_pylist()]))
+    return replace(frame, assumed=_told_names(name, [items or [] for items in values.to_pylist()]))
 
 
 def _told_names(name: str, baskets: Sequence[Sequence[Any]]) -> tuple[str, ...]:
     """Say that the first items of numbered baskets may be their names."""
-    if not begin_with_names(baskets):
+    if not (begin_with_names(baskets[:NAMED]) and begin_with_names(baskets)):
         return ()
     return (
         f"{name}: {shown(baskets[0][0])} and the first items of the others may be names of the baskets; if they are, give a"
@@ -433,6 +434,8 @@ def arrow_frame(name: str, table: pa.Table) -> Frame:
 
 def _without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column without views of text or bytes, which functions of Arrow do not take."""
+    if pa.types.is_list_view(column.type) or pa.types.is_large_list_view(column.type):  # Arrow casts them wrongly
+        return pa.chunked_array([column.to_pylist()], pa.large_list(column.type.value_type))
     kind = _plain_text(column.type)
     if kind == column.type:
         return column
@@ -456,8 +459,7 @@ def _plain_text(kind: pa.DataType) -> pa.DataType:
 
 def _pandas_frame(name: str, frame: Any) -> Frame:
     """A pandas frame, of which only the columns that are meant are converted."""
-    if frame.index.nlevels > 1:
-        raise InputError(f"{name}: its index has several levels; make columns of them, as with frame.reset_index()")
+    _refuse_levels(name, frame)
     if frame.columns.nlevels > 1:
         raise InputError(
             f"{name}: names of its columns have several levels, and a label is one; join them, as with frame.columns ="
@@ -473,6 +475,11 @@ def _pandas_frame(name: str, frame: Any) -> Frame:
         is_table=True,
         index=None if numbered else array_of_values(name, "index", frame.index),
     )
+
+
+def _refuse_levels(name: str, some: Any) -> None:
+    if some.index.nlevels > 1:
+        raise InputError(f"{name}: its index has several levels; make columns of them, as with .reset_index()")
 
 
 def _dask_frame(name: str, frame: Any, settings: IngestSettings) -> Frame:

@@ -89,7 +89,7 @@ def read_context(source: Edges, settings: Settings) -> Context:
         At bad input, or cells that are counts.
     """
     opened, ingest = opened_rows(source, settings.ingest)
-    table = read_edge_table(opened, ingest, backend=settings.data_backend)
+    table = read_edge_table(opened, ingest, backend=settings.data_backend, may_be_empty=True)
     if ingest.weight is not None and settings.ingest.weight is None:
         refuse_counts(table, opened, ingest)
     said = account(table.summary)

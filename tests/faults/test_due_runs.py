@@ -313,6 +313,20 @@ def test_a_server_that_was_killed_goes_on_with_what_is_due(tmp_path: Path) -> No
 
 
 @IN_FULL
+def test_a_server_that_goes_while_serve_begins_is_waited_for(tmp_path: Path) -> None:
+    with a_server(tmp_path) as (server, url, variables):
+        variables |= {"SERVED": str(SHORT), "STORE": str(tmp_path / "store"), "SERVER": str(server.process.pid)}
+        with running(tmp_path / "serve.log", "tests.faults.serve_and_kill_the_server", **variables) as serve:
+            wait_for(lambda: server.process.poll() is not None, 120)
+            time.sleep(OUTAGE)
+            assert serve.process.poll() is None, serve.log.read_text()
+            server.start()
+            begun_and_ended = wait_for(lambda: in_state(url, "outage", "Completed"), 120)
+            assert begun_and_ended["name"]
+            assert "Traceback" not in serve.log.read_text()
+
+
+@IN_FULL
 def test_a_run_is_cancelled_in_the_pages_though_the_server_was_away(tmp_path: Path) -> None:
     with (
         a_server(tmp_path) as (server, url, variables),
