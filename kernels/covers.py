@@ -69,8 +69,10 @@ def greedy_choice(
     >>> [value for value, _, _ in taken]
     [9]
     """
-    sides = [(value, *(np.asarray(side) for side in block)) for value, *block in answers]
-    waiting = [_Candidate(value, left, right, terms.pairs(left, right)) for value, left, right in sides]
+    waiting = [
+        _Candidate(value, np.asarray(left), np.asarray(right), terms.pairs(left, right))
+        for value, left, right in answers
+    ]
     for block in covered:
         for each in waiting:
             each.cover(block)
