@@ -235,7 +235,7 @@ def overlapping_blocks(draw: st.DrawFn) -> Graph:
 @SOME
 @given(overlapping_blocks(), st.integers(1, 7), st.integers(0, 99))
 def test_covers_beyond_chance_count_no_edge_twice(graph: Graph, k: int, least: int) -> None:
-    """What groups add is what all their edges are worth, each once, less what each one's choice costs."""
+    """What groups add is what all their edges are worth, each once, less what choosing costs."""
     worths, present = surprises(graph), (len({u for u, _ in graph.edges}), len({v for _, v in graph.edges}))
     expected = [each for each in greedy_cover(bicliques(graph, {}), worths, k, present) if each[0] >= least << 20]
     for side in ("left", "right"):
