@@ -48,7 +48,7 @@ MUTANTS = [
     Mutant("kernels/changes.py", "self._met > self._most:", "self._met >= self._most:", "property/test_changes.py"),
     Mutant("kernels/surprise.py", "_costs(int(np.count_nonzero(side)), len(side))", "_costs(len(side), len(side))", "property/test_finding.py"),
     Mutant("kernels/surprise.py", "<= CLOSE_ENOUGH * a)[a > 0].all():", "<= 0.5 * a)[a > 0].all():", "property/test_finding.py"),
-    Mutant("kernels/finding.py", "while proven and len(covered) < asked.k:", "while proven and len(covered) <= asked.k:", "property/test_covering.py"),
+    Mutant("kernels/covers.py", "(best.fallen and best.value <= floor)", "False", "property/test_covering.py"),
     Mutant("kernels/clique.py", "if fault != extension.UNDIRECTED:", "if False:", "unit/test_clique.py property/test_cliques.py property/test_ill_formed_arrays.py"),
     Mutant("kernels/host_count.py", "times * comb(n, k) * comb(m, j) for", "times * comb(n, k) for", "property/test_large_counts.py property/test_counting.py"),
     Mutant("kernels/host_count.py", "if count >= 1 << 128:", "if count >= 1 << 200:", "property/test_large_counts.py property/test_counting.py"),
