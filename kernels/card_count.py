@@ -11,8 +11,7 @@ import numpy as np
 from bicliq.kernels.contracts import CountRequest, CountResult, Counts, Method, ProgressCallback, Side
 from bicliq.kernels.count_numbers import together
 from bicliq.kernels.cpu import POLL_SECONDS
-from bicliq.kernels.cuda.adjacency import CountGraph
-from bicliq.kernels.cuda.counting import MOST_WAVES, CudaCount, SearchGivenUp
+from bicliq.kernels.cuda.counting import MOST_WAVES, CountGraph, CudaCount, SearchGivenUp
 from bicliq.kernels.cuda.program import is_anything_loaded
 from bicliq.kernels.errors import BackendError, CapacityError
 from bicliq.kernels.host_count import LARGEST_SIDE, chosen_search, count_by_search, found_by, started_count
