@@ -191,17 +191,23 @@ def _taken_for_names(source: str, first: Record) -> str:
 
 
 def _taken_for_an_edge(source: str, rows: Sequence[Record], sides: Sequence[int]) -> tuple[str, ...]:
-    """Say that line 1, taken for an edge, has a word above numbers alone: it may be names."""
+    """Say that line 1, taken for an edge, is unlike all below: it may be names.
+
+    It has a word above numbers alone, or numbers above words alone.
+    """
     first, *below = rows
+    unlike = {}
     for at in sides:
-        under = [row.fields[at] for row in below if at < len(row.fields)]
-        if len(under) > 1 and all(map(is_value, under)) and not is_value(first.fields[at]) and first.fields[at].strip():
-            return (
-                f"{source}: line {first.line} ({listed(first.fields)}) was taken for an edge, though"
-                f" {shown(first.fields[at])} stands above numbers alone; say header = true if it is names, or header ="
-                " false if not",
-            )
-    return ()
+        field, under = first.fields[at], {is_value(row.fields[at]) for row in below if at < len(row.fields)}
+        if len(below) > 1 and field.strip() and under == {not is_value(field)}:
+            unlike[field] = "words" if is_value(field) else "numbers"
+    if not unlike or (len(unlike) < len(sides) and "numbers" not in unlike.values()):
+        return ()
+    field, what = next((field, what) for field, what in unlike.items() if what == "numbers" or len(unlike) > 1)
+    return (
+        f"{source}: line {first.line} ({listed(first.fields)}) was taken for an edge, though {shown(field)} stands above"
+        f" {what} alone; say header = true if it is names, or header = false if not",
+    )
 
 
 def _plain(name: str) -> str:

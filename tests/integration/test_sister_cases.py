@@ -77,6 +77,19 @@ def test_a_word_above_numbers_alone_that_was_taken_for_a_label_is_said(tmp_path)
     assert edges_of(read(path, header=True)) == {(3, 4), (5, 6)}
     assert said_of(path, header=False) == ""
     assert said_of(written(tmp_path, "u.csv", "ann,2\nbob,4\n5,6\n")) == ""
+    assert "'2024' stands above words alone" in said_of(written(tmp_path, "y.csv", "2024,2025\nann,jam\nbob,tea\n"))
+
+
+@pytest.mark.parametrize("door", ["csv", "frame"])
+@pytest.mark.parametrize(("value", "role", "cure"), [
+    ("31.01.2026", "time", "write 2026-01-31"), ("1,5", "weight", "write 1.5"), ("1.500,25", "weight", r"write 1500\.25$"),
+])  # fmt: skip
+def test_commas_and_dates_of_europe_get_their_cure_from_every_door(tmp_path, door, value, role, cure):
+    frame = pd.DataFrame({"u": ["a", "b"], "v": ["x", "y"], "n": [value] * 2})
+    frame.to_csv(tmp_path / "t.csv", index=False, sep=";")
+    settings = {"left": "u", "right": "v", role: "n"} | ({"since": "2026-01-01"} if role == "time" else {})
+    with pytest.raises(InputError, match=rf"'{value}' is n.*; .*{cure}"):
+        read(frame if door == "frame" else str(tmp_path / "t.csv"), **settings)
 
 
 def test_decimal_commas_in_labels_are_not_called_lists(tmp_path):
@@ -128,6 +141,16 @@ def test_sums_of_columns_are_those_of_all_rows(tmp_path):
     assert "column 'All' holds the sums" in said_of(written(tmp_path, "t.csv", head), format="matrix")
     table = read(written(tmp_path, "u.csv", head + "last,5,5,7\n"), format="matrix")
     assert "holds the sums" not in "\n".join(table.summary["assumed"])
+
+
+def test_entries_of_a_file_that_are_there_twice_are_said(tmp_path):
+    head = "%%MatrixMarket matrix coordinate integer general\n2 2 3\n1 1 1\n"
+    path = written(tmp_path, "t.mtx", head + "1 1 2\n2 2 5\n")
+    assert "1 of its entries repeat others, of which the first counts" in said_of(path)
+    summed = read(path, duplicates="sum")
+    assert summed.weight.tolist() == [3.0, 5.0]
+    assert summed.summary["assumed"] == []
+    assert said_of(written(tmp_path, "u.mtx", head + "1 2 2\n2 2 5\n")) == ""
 
 
 # ---- baskets -------------------------------------------------------------------------------------
@@ -243,6 +266,15 @@ def test_a_context_without_a_cross_has_two_concepts(tmp_path):
         bicliq.enumerate(path)
     zeros = written(tmp_path, "t.csv", "name,a,b\no1,0,0\no2,0,0\n")
     assert len(bicliq.concepts(zeros, format="matrix").to_arrow()) == 2
+
+
+def test_files_of_a_folder_that_are_not_read_are_said(tmp_path):
+    written(tmp_path, "a.csv", "u,v\nann,jam\n")
+    written(tmp_path, "_SUCCESS", "")
+    assert "passed over" not in said_of(str(tmp_path))
+    written(tmp_path, "b.dat", "bob,jam\n")
+    assert "1 other file, as 'b.dat', was passed over" in said_of(str(tmp_path))
+    assert "passed over" not in said_of(f"{tmp_path}/*.csv")
 
 
 # ---- settings and updates ------------------------------------------------------------------------
