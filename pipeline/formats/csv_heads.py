@@ -20,15 +20,11 @@ from bicliq.pipeline.formats.columns import asked_keys, choose_columns
 from bicliq.pipeline.formats.fields import Record, records
 from bicliq.pipeline.formats.files import folder_keys
 from bicliq.pipeline.formats.forms import told_lists
-from bicliq.pipeline.formats.problems import MARKS, is_number, refuse_double_colons
+from bicliq.pipeline.formats.problems import DELIMITERS, MARKS, SAMPLE, is_number, refuse_double_colons
 from bicliq.pipeline.formats.source import Layout
 from bicliq.pipeline.formats.times import unix_seconds
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import LISTED, SHOWN, listed, shown
-
-DELIMITERS = ",\t;|"
-SAMPLE = 20
-"""Lines by which the head of a CSV file is judged."""
 
 DECLARED = re.compile(r'"?sep=([^"\r\n])"?', re.IGNORECASE)
 """The line by which Excel is told the delimiter."""
@@ -338,7 +334,7 @@ def _guess_delimiter(source: str, head: str, settings: IngestSettings) -> str:
     if not rows and filled and settings.comment is None and not any(mark in head for mark in DELIMITERS):
         raise InputError(f"{source}: holds nothing but comments; an edge table has at least one line below them")
     lines = (rows or filled)[:2]
-    refuse_double_colons(f"{source}, line 1", "".join(lines[:1]), settings)
+    refuse_double_colons(f"{source}, line 1", rows or filled, settings)
     found = [mark for mark in DELIMITERS if lines and mark in lines[0]]
     if not found:
         title = next((at for at, line in enumerate(head.split("\n")) if any(mark in line for mark in DELIMITERS)), 0)

@@ -62,6 +62,11 @@ def test_snap_stays_snap_and_says_what_it_leaves_out(tmp_path):
         read(written(tmp_path, "p.txt", "# FromNodeId\tToNodeId\n1\t7\n2\t7\n"))
 
 
+@pytest.mark.parametrize("text", ["2001:db8::1,a\n2001:db8::2,a\n", "a::b\tc\nd::e\tf\n", "u,v\na::b,c\n"])
+def test_colons_within_fields_are_none_between(tmp_path, text):
+    assert len(edges_of(read(written(tmp_path, "t.csv", text), header=text.startswith("u")))) == text.count("::")
+
+
 @pytest.mark.parametrize("name", ["ratings.dat", "ratings.csv"])
 def test_double_colons_are_named_with_what_to_write(tmp_path, name):
     path = written(tmp_path, name, "1::1193::5::978300760\n1::661::3::978302109\n")
@@ -69,6 +74,9 @@ def test_double_colons_are_named_with_what_to_write(tmp_path, name):
         read(path)
     path = written(tmp_path, name, "1\t1193\t5\t978300760\n1\t661\t3\t978302109\n")
     assert edges_of(read(path, left="0", right="1")) == {(1, 1193), (1, 661)}
+    movies = "1::Toy Story (1995)::Animation|Children's\n5::Heat, the film::Action\n"
+    with pytest.raises(InputError, match="parted by '::'"):
+        read(written(tmp_path, "movies.dat", movies))
 
 
 def test_a_word_above_numbers_alone_that_was_taken_for_a_label_is_said(tmp_path):
@@ -106,6 +114,9 @@ def test_ragged_lines_are_called_baskets_before_columns_are_asked_for(tmp_path):
     with pytest.raises(InputError, match=r"lines have 1 to 4 columns: say format = 'baskets' if each is a basket"):
         read(path)
     assert len(edges_of(read(path, format="baskets", header=False))) == 8
+    with pytest.raises(InputError) as caught:
+        read(path, ragged="drop")
+    assert "baskets" not in str(caught.value)
 
 
 # ---- matrices ------------------------------------------------------------------------------------
@@ -166,6 +177,16 @@ def test_a_basket_that_is_a_list_is_taken_apart_or_refused(tmp_path, lines):
         read(path, format="baskets")
     expected = {(1, "jam"), (1, "tea"), (2, "tea"), (3, "tea"), (3, "wine")}
     assert edges_of(read(path, format="baskets", split=",")) == expected
+
+
+def test_lines_in_brackets_have_their_names_and_their_items(tmp_path):
+    named = written(tmp_path, "t.txt", "items\n[a, b]\n[b]\n")
+    assert "line 1 ('items') was taken for a basket" in said_of(named, format="baskets", split=",")
+    assert edges_of(read(named, format="baskets", split=",", header=True)) == {(2, "a"), (2, "b"), (3, "b")}
+    items = written(tmp_path, "u.txt", "(a) (b)\n(a) (c)\n")
+    assert edges_of(read(items, format="baskets")) == {(1, "(a)"), (1, "(b)"), (2, "(a)"), (2, "(c)")}
+    marked = written(tmp_path, "v.txt", "[x]\n[y]\n")
+    assert edges_of(read(marked, format="baskets", delimiter="|")) == {(1, "[x]"), (2, "[y]")}
 
 
 def test_features_of_libsvm_are_named(tmp_path):
