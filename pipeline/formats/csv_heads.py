@@ -193,7 +193,7 @@ def _taken_for_an_edge(source: str, rows: Sequence[Record], sides: Sequence[int]
     """
     first, *below = rows
     unlike = {}
-    for at in sides:
+    for at in (at for at in sides if at < len(first.fields)):  # others are keys of folders
         field, under = first.fields[at], {is_value(row.fields[at]) for row in below if at < len(row.fields)}
         if len(below) > 1 and field.strip() and under == {not is_value(field)}:
             unlike[field] = "words" if is_value(field) else "numbers"

@@ -131,6 +131,28 @@ def test_y_and_n_are_cells(tmp_path):
 
 
 @pytest.mark.parametrize("door", ["csv", "frame", "parquet"])
+@pytest.mark.parametrize("cells", [(0, 1), (False, True), ("no", "yes"), ("", "*")])
+@pytest.mark.parametrize("names", [("x", "y"), ("n", "y"), ("t", "f"), ("x", "z")])
+def test_names_that_are_marks_as_well_are_names(tmp_path, door, cells, names):
+    no, yes = cells
+    frame = pd.DataFrame({"name": names, names[0]: [yes, no], names[1]: [yes, yes]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    source = frame if door == "frame" else str(tmp_path / f"t.{door}")
+    with pytest.raises(InputError, match="format = 'matrix'"):
+        read(source)
+    expected = {(names[0], names[0]), (names[0], names[1]), (names[1], names[1])}
+    assert edges_of(read(source, format="matrix")) == expected
+
+
+def test_marks_are_no_names_of_rows(tmp_path):
+    path = written(tmp_path, "t.csv", "smoker,a,b\nyes,1,0\nno,0,1\nyes,1,1\n")
+    assert len(edges_of(read(path, format="matrix"))) == 6
+    path = written(tmp_path, "u.csv", "o1,X,\no2,,\no3,,\n")
+    assert edges_of(read(path, format="matrix", header=False)) == {("o1", 0)}
+
+
+@pytest.mark.parametrize("door", ["csv", "frame", "parquet"])
 @pytest.mark.parametrize("cells", [["yes", "no", "yes"], [True, False, True], ["Y", "N", "N"], [1, 0, 1]])
 def test_one_column_of_cells_beside_names_is_said(tmp_path, door, cells):
     frame = pd.DataFrame({"name": ["ann", "bob", "cid"], "milk": cells})
