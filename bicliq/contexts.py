@@ -6,9 +6,9 @@ from typing import Literal, Unpack
 
 from bicliq.asking import Reading, read_as
 from bicliq.pipeline.formats import Edges
-from bicliq.pipeline.questions.concepts import find_concepts, read_context
+from bicliq.pipeline.questions.concepts import find_concepts, find_implications
 from bicliq.pipeline.results.concepts import Concepts, Context
-from bicliq.pipeline.results.implications import Implications, find_implications
+from bicliq.pipeline.results.implications import Implications
 from bicliq.pipeline.settings import load_settings
 
 
@@ -103,5 +103,4 @@ def implications(
     [([], ['flies'], 2)]
     """
     settings = load_settings(ingest=read_as(reading), search={"time_limit": time_limit})
-    table = context if isinstance(context, Context) else read_context(context, settings)
-    return find_implications(table, basis, time_limit)
+    return find_implications(context, basis, settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ import pyarrow.compute as pc
 
 from bicliq import kernels
 from bicliq.pipeline.columns import column_of
-from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.errors import InputError, LimitReached
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.results.as_table import AsTable
 from bicliq.pipeline.store.account import account_of
@@ -257,16 +258,29 @@ class Concepts(AsTable):
         """Numbers of the concepts that lie next above one, in the whole lattice."""
         return self.lattice.upper[self.lattice.lower == self._checked(concept)].tolist()  # type: ignore[no-any-return]
 
-    def generators(self, concept: int) -> list[list[Any]] | None:
+    def generators(self, concept: int, *, time_limit: float | None = None) -> list[list[Any]] | None:
         """Return the minimal sets of attributes whose holders are the objects of a concept.
 
-        None for a concept without objects: which sets nobody has is told by `implications`.
+        There can be exponentially many. None for a concept without objects: which sets nobody has
+        is told by `implications`.
+
+        Raises
+        ------
+        LimitReached
+            After so many seconds.
         """
+        start, limit = time.perf_counter(), np.inf if time_limit is None else time_limit
         intent = self._intent(self._checked(concept))
         if not self.lattice.n_left[concept]:
             return None
         lacked = [np.setdiff1d(intent, self._intent(upper)) for upper in self.upper(concept)]
-        found = kernels.minimal_transversals([np.searchsorted(intent, some) for some in lacked], len(intent))
+        sets = [np.searchsorted(intent, some) for some in lacked]
+        found = kernels.minimal_transversals(sets, len(intent), lambda *_: time.perf_counter() - start > limit)
+        if found is None:
+            raise LimitReached(
+                f"the time limit of {limit:g} s was reached before concept {concept} had all of its generators; raise"
+                " time_limit, or leave them out"
+            )
         return [self.context.attributes.take(column_of(intent[some])).to_pylist() for some in found]
 
     def _intent(self, concept: int) -> npt.NDArray[np.int32]:
