@@ -163,7 +163,7 @@ def _ragged(record: Record, source: EdgeSource) -> str:
 
 
 def refuse_double_colons(where: str, lines: Sequence[str], settings: IngestSettings) -> None:
-    """Raise an `InputError` where two colons part fields, as in MovieLens, and nothing else does."""
+    """Raise an `InputError` where two colons part fields, as in MovieLens, and nothing else."""
     some = lines[:SAMPLE] if settings.delimiter is None else []
     otherwise = any(all(mark in line for line in some) for mark in DELIMITERS)
     if some and all("::" in line for line in some) and not otherwise:
