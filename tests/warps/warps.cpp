@@ -2,8 +2,8 @@
 //
 // `run_clique_groups` and `run_pivot_groups` run the kernels of clique.cu and of pivots.cu with a
 // thread for each group of 32 lanes, on the same memory that a launch would get: the tests drive
-// the whole search with them. `run_butterfly_threads`, `run_butterfly_step` and `run_list_step` do that
-// with single threads, many to one of this machine, `count_trees` does what trees.cu does.
+// the whole search with them. `run_butterfly_threads`, `run_butterfly_step` and `run_list_step` do
+// that with single threads, many to one of this machine, `count_trees` does what trees.cu does.
 // `find_best` is the search for the best (warp_finding.hpp).
 #include "clique/warp_clique.hpp"
 #include "clique/warp_roots.hpp"
