@@ -54,6 +54,14 @@ class Context:
     attributes: pa.Array
     record: dict[str, Any]
 
+    def __repr__(self) -> str:
+        return f"<a context of {self.graph.n_left:,} objects and {self.graph.n_right:,} attributes>"
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """What became of the rows of the table: see `account_of`."""
+        return account_of(self.record)
+
     def numbers(self, side: str, labels: Iterable[Any]) -> list[int]:
         """Numbers of objects or attributes by their labels.
 
