@@ -1,6 +1,6 @@
 """The CUDA driver that finds the best maximal bicliques by an objective.
 
-While the device sorts the graph, the host finds what is wanted and from which roots it can be had
+While one thread orders the graph, others find what is wanted and from which roots it can be had
 (`Finding::open` in `src/best/finding.hpp`). The search is that of the streams, from these
 roots, and writes those bicliques only whose value reaches that of the k-th best which any warp has
 found so far (`WarpBest` in `src/search/device/device_sinks.hpp`). What was written too early is
@@ -139,20 +139,20 @@ class CudaFindSearch(CudaStreamSearch):
     def _some_roots(self) -> Any:
         return self._opened[1]
 
-    def _arrays(self, cp: Any, graph: SearchGraph) -> dict[str, Any]:
+    def _arrays(self, graph: SearchGraph) -> dict[str, Any]:
         begin = np.zeros(1, BEST.dtype)
         begin["least"] = self._opened[0]
         return {
-            **super()._arrays(cp, graph),
-            "best": cp.asarray(begin.view(np.uint64)),
-            "best_values": cp.zeros(self._wanted.k, dtype=cp.int64),
+            **super()._arrays(graph),
+            "best": begin.view(np.uint64),
+            "best_values": np.zeros(self._wanted.k, np.int64),
         }
 
-    def _hashes(self, cp: Any, graph: SearchGraph) -> dict[str, Any]:
+    def _hashes(self, graph: SearchGraph) -> dict[str, Any]:
         columns, rows = self._by_role(self._wanted.left_terms, self._wanted.right_terms)
         if not len(columns) and not len(rows):
             return {}
-        return {"column_hashes": cp.asarray(columns)[graph.vertex_of_column], "row_hashes": cp.asarray(rows)}
+        return {"column_hashes": columns[graph.vertex_of_column], "row_hashes": rows}
 
     def _numbers(self, graph: SearchGraph) -> dict[str, int]:
         wanted, left = self._wanted, self._request.side == "left"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from bicliq.kernels.cuda.adjacency import SearchGraph
 from bicliq.kernels.cuda.device import free_budget, multiprocessors
 from bicliq.kernels.cuda.search_program import (
@@ -53,7 +55,7 @@ class SearchMemory:
         self._blocks_a_multiprocessor = self.tuning.blocks_a_multiprocessor
         budget = self._budget = free_budget(cp.cuda.Device())
         n_columns = len(graph.column_start) - 1
-        self._max_degree = _longest(cp, graph.column_start)
+        self._max_degree = _longest(graph.column_start)
         self._shape_scratch(n_columns, n_roots)
         self.arena = cp.empty(budget.items(ARENA_SHARE, 4, LARGEST_ARENA_WORDS), dtype=cp.uint32)
         self._n_tasks = budget.items(TASKS_SHARE, TASK.size, MOST_TASKS)
@@ -68,7 +70,7 @@ class SearchMemory:
         self.workspace = cp.empty(self.workspace_words * self.n_warps, dtype=cp.uint32)
         self._output: dict[str, Any] = {}
         if output_words:
-            self._make_output(output_words, _longest(cp, graph.row_start))
+            self._make_output(output_words, _longest(graph.row_start))
 
     @property
     def n_warps(self) -> int:
@@ -128,20 +130,24 @@ class SearchMemory:
 
     def clear_scratch(self) -> None:
         """Forget the marks that a failed run leaves behind."""
-        self.scratch[:] = 0
+        self.scratch.fill(0)
 
     def forget_parked(self) -> None:
         """No warp has anything to go on with."""
-        self._output["parked"][:] = 0
+        self._output["parked"].fill(0)
 
-    def requeue(self, tail: int) -> int:
-        """Move the subtrees that nobody has taken to the front of the queue; returns how many."""
-        untaken = self._cp.flatnonzero(self.slot_states[:tail] == int(Slot.FILLED))
-        slots = self.slots.reshape(-1, SUBTREE.size)
-        slots[: len(untaken)] = slots[untaken]
-        self.slot_states[:] = int(Slot.EMPTY)
-        self.slot_states[: len(untaken)] = int(Slot.FILLED)
-        return len(untaken)
+    def requeue(self, tail: int) -> tuple[int, Any]:
+        """Say that the first slots hold the subtrees that nobody has taken.
+
+        Returns how many there are, and the moves that make it true (`move_subtrees`): to where, and
+        from where.
+        """
+        filled = self.slot_states[:tail].get() == Slot.FILLED
+        n = int(filled.sum())
+        to, of = np.flatnonzero(~filled[:n]), n + np.flatnonzero(filled[n:])
+        self.slot_states.fill(int(Slot.EMPTY))
+        self.slot_states[:n].set(np.full(n, Slot.FILLED, np.uint32))
+        return n, self._cp.asarray(np.stack([to, of]).astype(np.uint32))
 
     def _make_output(self, most_words: int, max_row_degree: int) -> None:
         """Make the block for bicliques, and the one for what warps keep when they park.
@@ -172,6 +178,6 @@ class SearchMemory:
         self.scratch = self._cp.zeros((self.heavy_blocks + self.light_blocks) * words, dtype=self._cp.uint32)
 
 
-def _longest(cp: Any, starts: Any) -> int:
+def _longest(starts: Any) -> int:
     """Length of the longest list."""
-    return int(cp.diff(starts.astype(cp.int64)).max()) if len(starts) > 1 else 0
+    return int(np.diff(starts).max(initial=0))

@@ -24,6 +24,9 @@ write the best."""
 HEAVY_THREADS, LIGHT_THREADS = 1024, 64
 """Of a block that builds a root: one of many edges in two steps, and any other."""
 
+SORT_THREADS = 128
+"""Of a block that sorts lists."""
+
 SCRATCH_WORDS_A_COLUMN = 4
 """Of a block that builds roots; and a word for each row of the largest root."""
 
@@ -74,7 +77,7 @@ PROGRAM = Program(
         SUBTREE, TASK, CHUNK, COUNTERS, BEST, RUN, FAILURE, SharedEnum(Stop), SharedEnum(Slot),
         Values.of(
             kHeavyThreads=HEAVY_THREADS, kLightThreads=LIGHT_THREADS, kScratchWordsAColumn=SCRATCH_WORDS_A_COLUMN,
-            kParkedWords=PARKED_WORDS,
+            kParkedWords=PARKED_WORDS, kSortThreads=SORT_THREADS,
         ),
     ),
 )  # fmt: skip

@@ -19,7 +19,7 @@ from bicliq.pipeline.formats.baskets import (
 from bicliq.pipeline.formats.columns import wants_time
 from bicliq.pipeline.formats.containers import open_duckdb, open_parquet_matrix, open_sheet
 from bicliq.pipeline.formats.csv_heads import csv_layout
-from bicliq.pipeline.formats.files import Files, files_of, input_errors, size_of
+from bicliq.pipeline.formats.files import Files, files_of, input_errors, size_of, told_others
 from bicliq.pipeline.formats.forms import in_forms
 from bicliq.pipeline.formats.heads import (
     konect_layout,
@@ -111,7 +111,10 @@ def open_edges(source: Edges, settings: IngestSettings) -> EdgeSource:
         return open_table(source, settings)
     uri = os.fspath(source)
     names = files_of(uri)
-    return _open_file(uri, settings) if names == [uri] else _open_several(uri, names, settings)
+    if names == [uri]:
+        return _open_file(uri, settings)
+    opened = _open_several(uri, names, settings)
+    return replace(opened, assumed=(*opened.assumed, *told_others(uri)))
 
 
 def _open_file(source: str, settings: IngestSettings) -> EdgeSource:

@@ -97,7 +97,7 @@ def recognise(source: str, settings: IngestSettings) -> str:
         return "jsonl"
     _refuse_markup(source, head)
     begins = rows[0] if rows else first
-    refuse_double_colons(f"{source}, line {head.split(begins)[0].count(NEW) + 1}", begins, settings)
+    refuse_double_colons(f"{source}, line {head.split(begins)[0].count(NEW) + 1}", rows or filled, settings)
     if settings.delimiter is not None or any(mark in begins for mark in "\t,;|"):
         return "tsv" if settings.delimiter is None and "\t" in begins else "csv"
     if _are_pairs(rows):

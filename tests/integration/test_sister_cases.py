@@ -62,6 +62,11 @@ def test_snap_stays_snap_and_says_what_it_leaves_out(tmp_path):
         read(written(tmp_path, "p.txt", "# FromNodeId\tToNodeId\n1\t7\n2\t7\n"))
 
 
+@pytest.mark.parametrize("text", ["2001:db8::1,a\n2001:db8::2,a\n", "a::b\tc\nd::e\tf\n", "u,v\na::b,c\n"])
+def test_colons_within_fields_are_none_between(tmp_path, text):
+    assert len(edges_of(read(written(tmp_path, "t.csv", text), header=text.startswith("u")))) == text.count("::")
+
+
 @pytest.mark.parametrize("name", ["ratings.dat", "ratings.csv"])
 def test_double_colons_are_named_with_what_to_write(tmp_path, name):
     path = written(tmp_path, name, "1::1193::5::978300760\n1::661::3::978302109\n")
@@ -69,6 +74,9 @@ def test_double_colons_are_named_with_what_to_write(tmp_path, name):
         read(path)
     path = written(tmp_path, name, "1\t1193\t5\t978300760\n1\t661\t3\t978302109\n")
     assert edges_of(read(path, left="0", right="1")) == {(1, 1193), (1, 661)}
+    movies = "1::Toy Story (1995)::Animation|Children's\n5::Heat, the film::Action\n"
+    with pytest.raises(InputError, match="parted by '::'"):
+        read(written(tmp_path, "movies.dat", movies))
 
 
 def test_a_word_above_numbers_alone_that_was_taken_for_a_label_is_said(tmp_path):
@@ -77,6 +85,19 @@ def test_a_word_above_numbers_alone_that_was_taken_for_a_label_is_said(tmp_path)
     assert edges_of(read(path, header=True)) == {(3, 4), (5, 6)}
     assert said_of(path, header=False) == ""
     assert said_of(written(tmp_path, "u.csv", "ann,2\nbob,4\n5,6\n")) == ""
+    assert "'2024' stands above words alone" in said_of(written(tmp_path, "y.csv", "2024,2025\nann,jam\nbob,tea\n"))
+
+
+@pytest.mark.parametrize("door", ["csv", "frame"])
+@pytest.mark.parametrize(("value", "role", "cure"), [
+    ("31.01.2026", "time", "write 2026-01-31"), ("1,5", "weight", "write 1.5"), ("1.500,25", "weight", r"write 1500\.25$"),
+])  # fmt: skip
+def test_commas_and_dates_of_europe_get_their_cure_from_every_door(tmp_path, door, value, role, cure):
+    frame = pd.DataFrame({"u": ["a", "b"], "v": ["x", "y"], "n": [value] * 2})
+    frame.to_csv(tmp_path / "t.csv", index=False, sep=";")
+    settings = {"left": "u", "right": "v", role: "n"} | ({"since": "2026-01-01"} if role == "time" else {})
+    with pytest.raises(InputError, match=rf"'{value}' is n.*; .*{cure}"):
+        read(frame if door == "frame" else str(tmp_path / "t.csv"), **settings)
 
 
 def test_decimal_commas_in_labels_are_not_called_lists(tmp_path):
@@ -93,6 +114,9 @@ def test_ragged_lines_are_called_baskets_before_columns_are_asked_for(tmp_path):
     with pytest.raises(InputError, match=r"lines have 1 to 4 columns: say format = 'baskets' if each is a basket"):
         read(path)
     assert len(edges_of(read(path, format="baskets", header=False))) == 8
+    with pytest.raises(InputError) as caught:
+        read(path, ragged="drop")
+    assert "baskets" not in str(caught.value)
 
 
 # ---- matrices ------------------------------------------------------------------------------------
@@ -104,6 +128,28 @@ def test_y_and_n_are_cells(tmp_path):
         read(path)
     assert edges_of(read(path, format="matrix")) == {("x", "a"), ("x", "c"), ("z", "c")}
     assert edges_of(read(written(tmp_path, "e.csv", "x,y\ny,x\nx,x\n"))) == {("y", "x"), ("x", "x")}
+
+
+@pytest.mark.parametrize("door", ["csv", "frame", "parquet"])
+@pytest.mark.parametrize("cells", [(0, 1), (False, True), ("no", "yes"), ("", "*")])
+@pytest.mark.parametrize("names", [("x", "y"), ("n", "y"), ("t", "f"), ("x", "z")])
+def test_names_that_are_marks_as_well_are_names(tmp_path, door, cells, names):
+    no, yes = cells
+    frame = pd.DataFrame({"name": names, names[0]: [yes, no], names[1]: [yes, yes]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    source = frame if door == "frame" else str(tmp_path / f"t.{door}")
+    with pytest.raises(InputError, match="format = 'matrix'"):
+        read(source)
+    expected = {(names[0], names[0]), (names[0], names[1]), (names[1], names[1])}
+    assert edges_of(read(source, format="matrix")) == expected
+
+
+def test_marks_are_no_names_of_rows(tmp_path):
+    path = written(tmp_path, "t.csv", "smoker,a,b\nyes,1,0\nno,0,1\nyes,1,1\n")
+    assert len(edges_of(read(path, format="matrix"))) == 6
+    path = written(tmp_path, "u.csv", "o1,X,\no2,,\no3,,\n")
+    assert edges_of(read(path, format="matrix", header=False)) == {("o1", 0)}
 
 
 @pytest.mark.parametrize("door", ["csv", "frame", "parquet"])
@@ -130,6 +176,16 @@ def test_sums_of_columns_are_those_of_all_rows(tmp_path):
     assert "holds the sums" not in "\n".join(table.summary["assumed"])
 
 
+def test_entries_of_a_file_that_are_there_twice_are_said(tmp_path):
+    head = "%%MatrixMarket matrix coordinate integer general\n2 2 3\n1 1 1\n"
+    path = written(tmp_path, "t.mtx", head + "1 1 2\n2 2 5\n")
+    assert "1 of its entries repeat others, of which the first counts" in said_of(path)
+    summed = read(path, duplicates="sum")
+    assert summed.weight.tolist() == [3.0, 5.0]
+    assert summed.summary["assumed"] == []
+    assert said_of(written(tmp_path, "u.mtx", head + "1 2 2\n2 2 5\n")) == ""
+
+
 # ---- baskets -------------------------------------------------------------------------------------
 
 
@@ -143,6 +199,16 @@ def test_a_basket_that_is_a_list_is_taken_apart_or_refused(tmp_path, lines):
         read(path, format="baskets")
     expected = {(1, "jam"), (1, "tea"), (2, "tea"), (3, "tea"), (3, "wine")}
     assert edges_of(read(path, format="baskets", split=",")) == expected
+
+
+def test_lines_in_brackets_have_their_names_and_their_items(tmp_path):
+    named = written(tmp_path, "t.txt", "items\n[a, b]\n[b]\n")
+    assert "line 1 ('items') was taken for a basket" in said_of(named, format="baskets", split=",")
+    assert edges_of(read(named, format="baskets", split=",", header=True)) == {(2, "a"), (2, "b"), (3, "b")}
+    items = written(tmp_path, "u.txt", "(a) (b)\n(a) (c)\n")
+    assert edges_of(read(items, format="baskets")) == {(1, "(a)"), (1, "(b)"), (2, "(a)"), (2, "(c)")}
+    marked = written(tmp_path, "v.txt", "[x]\n[y]\n")
+    assert edges_of(read(marked, format="baskets", delimiter="|")) == {(1, "[x]"), (2, "[y]")}
 
 
 def test_features_of_libsvm_are_named(tmp_path):
@@ -243,6 +309,15 @@ def test_a_context_without_a_cross_has_two_concepts(tmp_path):
         bicliq.enumerate(path)
     zeros = written(tmp_path, "t.csv", "name,a,b\no1,0,0\no2,0,0\n")
     assert len(bicliq.concepts(zeros, format="matrix").to_arrow()) == 2
+
+
+def test_files_of_a_folder_that_are_not_read_are_said(tmp_path):
+    written(tmp_path, "a.csv", "u,v\nann,jam\n")
+    written(tmp_path, "_SUCCESS", "")
+    assert "passed over" not in said_of(str(tmp_path))
+    written(tmp_path, "b.dat", "bob,jam\n")
+    assert "1 other file, as 'b.dat', was passed over" in said_of(str(tmp_path))
+    assert "passed over" not in said_of(f"{tmp_path}/*.csv")
 
 
 # ---- settings and updates ------------------------------------------------------------------------

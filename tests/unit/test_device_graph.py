@@ -1,4 +1,4 @@
-"""What the CUDA driver sends to the device, computed with NumPy."""
+"""The graph that the CUDA driver sends to the device."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_both_lists_are_ascending_and_places_point_back(side: str, with_roots: b
     table = np.random.default_rng(3).random((20, 15)) < 0.3
     by_column = table.T if side == "left" else table
     roots = np.array([2, 0], dtype=np.int32) if with_roots else None
-    graph = search_graph(np, request_of(table, side, roots))
+    graph = search_graph(request_of(table, side, roots))
     starts = graph.column_start.astype(int)
     assert with_roots or (np.diff(np.diff(starts)) >= 0).all()
     for column, vertex in enumerate(graph.vertex_of_column):
@@ -43,9 +43,14 @@ def test_both_lists_are_ascending_and_places_point_back(side: str, with_roots: b
         assert graph.column_rows[edges].tolist() == np.nonzero(by_column[:, vertex])[0].tolist()
         for row, place in zip(graph.column_rows[edges], graph.places[edges], strict=True):
             assert graph.row_columns[int(graph.row_start[row]) + int(place)] == column
+    row_degree = by_column.sum(axis=1)
+    assert graph.edges_in_two_steps.tolist() == [
+        row_degree[by_column[:, vertex]].sum() for vertex in graph.vertex_of_column
+    ]
+    assert not with_roots or graph.vertex_of_column.tolist() == list(range(by_column.shape[1]))
 
 
 def test_a_graph_without_edges_has_empty_lists() -> None:
-    graph = search_graph(np, request_of(np.zeros((3, 2), dtype=bool), "right", None))
+    graph = search_graph(request_of(np.zeros((3, 2), dtype=bool), "right", None))
     assert graph.row_start.tolist() == [0, 0, 0, 0]
     assert graph.edges_in_two_steps.tolist() == [0, 0]

@@ -2,12 +2,13 @@
 //
 // `run_clique_groups` and `run_pivot_groups` run the kernels of clique.cu and of pivots.cu with a
 // thread for each group of 32 lanes, on the same memory that a launch would get: the tests drive
-// the whole search with them. `run_butterfly_threads` does that with the threads of butterflies.cu,
-// many to a thread of this machine, `count_trees` what trees.cu does. `find_best` is the search for
-// the best (warp_finding.hpp).
+// the whole search with them. `run_butterfly_threads` and `run_butterfly_step` do that with the
+// threads of butterflies.cu, many to a thread of this machine, `count_trees` what trees.cu does.
+// `find_best` is the search for the best (warp_finding.hpp).
 #include "clique/warp_clique.hpp"
 #include "clique/warp_roots.hpp"
 #include "bindings/bindings.hpp"
+#include "counting/butterfly_lists.hpp"
 #include "counting/butterfly_paths.hpp"
 #include "counting/count128.hpp"
 #include "counting/pivot_waves.hpp"
@@ -74,6 +75,15 @@ void run_butterfly_threads(usize launch, u64 batch, u64 n_threads, bool edge_sha
       ButterflyPaths paths(run, batch);
       edge_shares ? paths.share(i, n_threads) : paths.count(i, n_threads);
     }
+  });
+}
+
+/// `launch` is the address of a `ButterflyLists`; the threads as before.
+void run_butterfly_step(usize launch, u32 step, u64 n_threads) {
+  const auto& lists = *reinterpret_cast<const ButterflyLists*>(launch);
+  constexpr u32 kHere = 3;
+  run_groups(kHere, [&](u32 first) {
+    for (u64 i = first; i < n_threads; i += kHere) ButterflySteps(lists).take(static_cast<ButterflyStep>(step), i, n_threads);
   });
 }
 
@@ -146,6 +156,7 @@ NB_MODULE(_cpu_warps, module) {
   module.def("run_clique_groups", &bicliq::run_clique_groups, "launch"_a, "n_groups"_a, "width"_a);
   module.def("run_pivot_groups", &bicliq::run_pivot_groups, "launch"_a, "n_groups"_a, "from"_a, "of_vertices"_a);
   module.def("run_butterfly_threads", &bicliq::run_butterfly_threads, "launch"_a, "batch"_a, "n_threads"_a, "edge_shares"_a);
+  module.def("run_butterfly_step", &bicliq::run_butterfly_step, "launch"_a, "step"_a, "n_threads"_a);
   module.def("count_trees", &bicliq::count_trees, "trees"_a, "most_roots"_a, "most_rows"_a, "optional"_a);
   module.def("find_best", &bicliq::find_best, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "objective"_a, "k"_a, "least"_a, "row_terms"_a,
              "column_terms"_a, "sizes"_a, "roots"_a, "threads"_a);
