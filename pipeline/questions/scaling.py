@@ -108,7 +108,7 @@ class Column:
         if parts:
             known = np.sort(self.codes[self.codes >= 0])
             places = np.unique(known[[len(known) * part // parts for part in range(1, parts)]]) if known.size else known
-        yield from ((self.levels[at], int(at)) for at in places if at > 0)
+        yield from ((self.levels[at], at) for at in places.tolist() if at > 0)
 
     def _below(self, cut: str) -> int:
         if self.numbers is not None and is_number(cut):
@@ -146,7 +146,7 @@ def scale_table(source: Any, scales: Mapping[str, str], settings: IngestSettings
     if not columns or not len(columns[0].codes):
         raise InputError(f"{frame.name}: has no {'rows' if columns else 'columns'} to scale; give some")
     said, objects, columns = _objects(frame, columns, scales, settings.left)
-    attributes, made, missing = list[Attribute](), {}, {}
+    attributes, made, missing = list[Attribute](), dict[str, list[str]](), dict[str, int]()
     for column in columns:
         of_it = [*column.attributes(scales.get(column.name, column.default()))]
         attributes += of_it
