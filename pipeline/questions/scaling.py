@@ -175,7 +175,7 @@ def _graph(attributes: Sequence[Attribute], n_objects: int) -> BipartiteGraph:
 
 
 def _parts_of(name: str, scale: str) -> tuple[str, int, list[str]]:
-    """The kind of a scale, its number of parts and where it cuts; 0 and none where it says neither."""
+    """The kind of a scale, its number of parts and where it cuts; 0 and none: it says neither."""
     kind, slash, parts = scale.partition("/")
     kind, colon, cuts = kind.partition(":")
     given = [cut.strip() for cut in cuts.split(",")] if colon else []
