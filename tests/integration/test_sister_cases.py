@@ -314,6 +314,26 @@ def test_a_title_of_a_sheet_is_no_header(tmp_path):
     assert edges_of(read(path, skip=1)) == {("ann", "jam")}
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_columns_in_another_order_are_named_before_their_types(tmp_path, suffix):
+    for name, frame in (("a", {"u": [1], "v": ["x"]}), ("b", {"v": ["x"], "u": [2]})):
+        path = f"{tmp_path}/{name}.{suffix}"
+        frame = pd.DataFrame(frame)
+        frame.to_parquet(path) if suffix == "parquet" else frame.to_json(path, orient="records", lines=True)
+    with pytest.raises(InputError, match=r"has the columns 'v', 'u', .*; name left and right"):
+        read(str(tmp_path))
+    assert edges_of(read(str(tmp_path), left="u", right="v")) == {(1, "x"), (2, "x")}
+
+
+def test_a_workbook_holds_no_lines_of_baskets(tmp_path):
+    pytest.importorskip("openpyxl")
+    pd.DataFrame({"a": ["jam"], "b": ["tea"]}).to_excel(tmp_path / "t.xlsx", index=False)
+    with pytest.raises(
+        InputError, match="is an Excel workbook, and no text of format 'baskets'; save the sheet as CSV"
+    ):
+        read(str(tmp_path / "t.xlsx"), format="baskets")
+
+
 @pytest.mark.parametrize("value", ['{"id": 1}', '["x", ["y"]]', '[{"id": "x"}]'])
 def test_what_is_within_an_object_is_named_with_its_line(tmp_path, value):
     path = written(tmp_path, "t.jsonl", f'{{"user": "a", "item": "x"}}\n{{"user": "b", "item": {value}}}\n')
