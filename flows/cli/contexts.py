@@ -14,6 +14,7 @@ from bicliq.flows.cli.options import Json, number
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from bicliq.pipeline.results.concepts import Context
     from bicliq.pipeline.settings import Settings
 
 room = Room("From an edge table to answers")
@@ -25,6 +26,7 @@ room = Room("From an edge table to answers")
     "bicliq lattice onehot.csv --min-support 0.05 --top 50 --by support",
     "bicliq lattice context.cxt --of duck --out duck.graphml",
     "bicliq lattice context.cxt --implications canonical --out implications.csv",
+    "bicliq lattice people.csv --left name --scale age=ordinal:18,65 --scale city=nominal",
 )
 def lattice(
     settings: Settings,
@@ -43,6 +45,15 @@ def lattice(
     ] = 0,
     of: Annotated[
         str | None, typer.Option("--of", metavar="LABEL", help="Only concepts that have this object or attribute.")
+    ] = None,
+    scale: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scale",
+            metavar="COLUMN=KIND",
+            help="Take FILE for a table of categories and numbers: nominal, ordinal, interordinal, none; auto: by what it"
+            " holds; repeatable.",
+        ),
     ] = None,
     generators: Annotated[
         bool, typer.Option("--generators", help="Also the smallest sets of attributes that tell each that is shown.")
@@ -81,7 +92,7 @@ def lattice(
         if out is not None:
             checked_format(out, None, overwrite=overwrite, bom=False)
         with console.made(json) as told:
-            basis = find_implications(file, implications, settings, told)
+            basis = find_implications(_source(file, scale, settings), implications, settings, told)
         written = None if out is None else asdict(basis.export(out, overwrite=overwrite))
         record = {**basis.record, "out": written, "found": len(basis), "implications": basis.top(top).to_pylist()}
         console.answer(record, json, _implications_shown, wide_table=True)
@@ -89,7 +100,7 @@ def lattice(
     if out is not None:
         checked_lattice_format(out, overwrite=overwrite)
     with console.made(json) as told:
-        whole = find_concepts(file, min_support, settings, told)  # type: ignore[arg-type]
+        whole = find_concepts(_source(file, scale, settings), min_support, settings, told)  # type: ignore[arg-type]
     found = (whole if of is None else whole.of(of)).where(min_stability=min_stability)
     written = None if out is None else asdict(found.export(out, overwrite=overwrite))
     best = found.top(top, by).to_pylist()
@@ -98,6 +109,24 @@ def lattice(
         row["generators"] = found.generators(row["concept"], time_limit=left)
     asked = {"min_stability": min_stability, "of": of, "by": by, "found": len(found), "covers": found.edges.num_rows}
     console.answer({**whole.record, "out": written, **asked, "concepts": best}, json, _shown, wide_table=True)
+
+
+def _source(file: str, scale: list[str] | None, settings: Settings) -> str | Context:
+    """The file, or the context that it becomes by scales."""
+    from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.questions.scaling import scale_table
+
+    if scale is None:
+        return file
+    scales = dict[str, str]()
+    for one in scale:
+        column, equals, kind = one.rpartition("=")
+        if not equals and one != "auto":
+            raise InputError(f"--scale {one!r} names no column and its scale; write COLUMN=ordinal, or auto")
+        if column in scales:
+            raise InputError(f"--scale names {column!r} twice; give it one scale")
+        scales |= {column: kind} if equals else {}
+    return scale_table(file, scales, settings.ingest)
 
 
 def _refuse_those_of_concepts(context: typer.Context) -> None:

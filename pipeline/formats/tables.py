@@ -199,7 +199,7 @@ def open_table(source: Any, settings: IngestSettings) -> EdgeSource:
     InputError
         Where it is none of these, has no rows, or does not say which columns are meant.
     """
-    frame = _frame_of(source, settings)
+    frame = frame_of(source, settings)
     refuse_lines(frame.name, settings)
     kind = settings.format
     fits = {"matrix": frame.is_table or frame.has_values, "baskets": not frame.is_table, "auto": True}
@@ -360,7 +360,8 @@ def _called(source: Any) -> str:
     return "baskets by name" if isinstance(source, Mapping) else f"{kind} of baskets"
 
 
-def _frame_of(source: Any, settings: IngestSettings) -> Frame:
+def frame_of(source: Any, settings: IngestSettings) -> Frame:
+    """A table in memory before its columns are chosen; errors as of `open_table`."""
     name = _called(source)
     if name == "pandas DataFrame":
         return _pandas_frame(name, source)
@@ -489,11 +490,11 @@ def _dask_frame(name: str, frame: Any, settings: IngestSettings) -> Frame:
     """A Dask frame, of which only the columns that are meant are computed, all in one go."""
 
     def read(positions: Sequence[int]) -> list[Column]:
-        some = _frame_of(frame.iloc[:, list(positions)].compute(), settings)
+        some = frame_of(frame.iloc[:, list(positions)].compute(), settings)
         return some.read(range(len(positions)))
 
     def head() -> Frame:
-        return _frame_of(frame.get_partition(0).compute().head(SAMPLE), settings)
+        return frame_of(frame.get_partition(0).compute().head(SAMPLE), settings)
 
     return Frame(name, tuple(str(column) for column in frame.columns), read, head, is_table=True)
 
