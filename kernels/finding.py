@@ -12,6 +12,7 @@ import numpy as np
 
 from bicliq.kernels.arguments import checked_csr, number_of_threads, one_of, whole_number
 from bicliq.kernels.contracts import EnumerationRequest, Int32Array, Int64Array, Packed, Side
+from bicliq.kernels.covers import greedy_choice
 from bicliq.kernels.cpu import load_extension, wait_for
 from bicliq.kernels.cuda.finding import MOST_WANTED, CudaFindSearch, Wanted
 from bicliq.kernels.enumeration import LARGEST_SIZE, UNREACHED, chosen_side
@@ -325,14 +326,18 @@ def _by_one_search(asked: _Asked, progress: Callable[[FindProgress], Any] | None
 
 
 def _surprising_cover(asked: _Asked, progress: Callable[[FindProgress], Any] | None) -> FindResult:
-    """Search step by step for what adds most, where a pair counts for one group alone."""
+    """Search for what adds most, where a pair counts for one group alone, until greed has it all.
+
+    What was found when time is out is chosen from, too.
+    """
     started, proven = time.monotonic(), True
     covered: list[Any] = []
     spent = dict.fromkeys(("nodes", "roots", "prepare_seconds", "search_seconds"), 0)
     cover = asked.cover
     assert cover is not None
-    while proven and len(covered) < asked.k:
-        task = replace(asked, k=1).begun(covered)
+    while len(covered) < asked.k:
+        wanted = asked.k - len(covered)
+        task = replace(asked, k=wanted).begun(covered)
 
         def tell(running: Any = task) -> None:
             if progress is not None:
@@ -342,11 +347,12 @@ def _surprising_cover(asked: _Asked, progress: Callable[[FindProgress], Any] | N
         wait_for(task, tell, time_limit=limit and max(limit - (time.monotonic() - started), 0.0))
         told = task.result()
         proven, spent = told["proven"], {name: before + told[name] for name, before in spent.items()}
-        if not told["answers"]:
+        cut = proven and len(told["answers"]) == wanted
+        chosen = greedy_choice(told["answers"], asked.terms, covered, asked.least, cut=cut)
+        covered += [(left.tolist(), right.tolist()) for _, left, right in chosen]
+        cover.add(asked.groups(chosen))
+        if not cut:
             break
-        ((_, left, right),) = told["answers"]
-        covered.append((left.tolist(), right.tolist()))
-        cover.add(asked.groups(told["answers"]))
     return asked.result(cover.groups, {"proven": proven, **spent})
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -18,6 +18,10 @@ from bicliq.kernels.errors import CapacityError, memory_is_capacity
 from bicliq.kernels.rows import transpose_rows
 
 MOST_CONCEPTS = 2**31 - 1
+
+Until = Callable[[str, int, int], bool]
+"""Asked many times a second: what is made, how much of it is done, and how much there is (0: nobody
+knows); True ends the work."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ def find_concepts(
     *,
     min_left: int = 0,
     threads: int = 1,
-    until: Callable[[], bool] | None = None,
+    until: Until | None = None,
 ) -> ConceptLattice | None:
     """Find the concepts of a context and their cover edges.
 
@@ -102,8 +106,8 @@ def find_concepts(
         Only concepts of at least so many objects; 0: all, those with an empty side included.
     threads : int
         Of the search, as of `enumerate_maximal_bicliques`. Cover edges are found by one.
-    until : callable, optional
-        Asked many times a second: what it ends gives None.
+    until : `Until`, optional
+        What it ends gives None.
 
     Returns
     -------
@@ -131,8 +135,13 @@ def find_concepts(
     concepts = load_extension().Concepts()
     _add_empty_sides(concepts, starts, columns, n_columns, least)
     n = 0
+
+    def has_to_end() -> bool:
+        progress = stream.progress()
+        return until is not None and until("roots searched", progress.roots_done, progress.n_roots)
+
     with stream_maximal_bicliques(
-        starts, columns, n_columns, min_left=max(least, 1), threads=threads, until=until
+        starts, columns, n_columns, min_left=max(least, 1), threads=threads, until=has_to_end
     ) as stream:
         for batch in stream:
             n += len(batch)
@@ -164,17 +173,19 @@ def _add(concepts: Any, left: Int32Array, right: Int32Array) -> None:
 
 
 def _add_covers(
-    lattice: ConceptLattice, concepts: Any, rows: tuple[Any, Any, int], least: int, until: Callable[[], bool] | None
+    lattice: ConceptLattice, concepts: Any, rows: tuple[Any, Any, int], least: int, until: Until | None
 ) -> bool:
     """Find the edges from the side with fewer steps; False where that was ended."""
     starts, columns, n_columns = rows
     other_starts, other_rows = transpose_rows(*rows)
-    from_left = bool(least) or _steps(concepts, 0, starts) <= _steps(concepts, 1, other_starts)
+    from_left = bool(least) or concepts.steps(True, starts) <= concepts.steps(False, other_starts)
     sides = (starts, columns, n_columns) if from_left else (other_starts, other_rows, len(starts) - 1)
     stream = load_extension().CoverStream(concepts, from_left, *sides, least)
     found: list[tuple[Any, Any, Any]] = []
+    done = 0
     while (batch := stream.next()) is not None:
-        if until is not None and until():
+        done += len(batch[2])
+        if until is not None and until("concepts placed", done, len(concepts)):
             return False
         found.append(batch)
     none = np.zeros(0, np.int32)
@@ -188,14 +199,6 @@ def _add_covers(
         np.maximum.at(largest, lattice.upper, lattice.n_left[lattice.lower])
     lattice.stability = lattice.n_left - largest
     return True
-
-
-def _steps(concepts: Any, side: int, starts: Any) -> int:
-    """Ends of edges in the lists of a side, over all concepts."""
-    degrees, n = np.diff(starts), 0
-    for first in range(0, len(concepts), 1 << 16):
-        n += int(degrees[concepts.lists(first, min(first + (1 << 16), len(concepts)))[2 * side + 1]].sum())
-    return n
 
 
 @dataclass(frozen=True)
@@ -221,7 +224,7 @@ def find_implications(
     indices: Any,
     n_right: int,
     basis: Literal["canonical", "direct"] = "canonical",
-    time_limit: float = math.inf,
+    until: Until | None = None,
 ) -> Implications | None:
     """Find a basis of the implications between the attributes of a context.
 
@@ -232,8 +235,8 @@ def find_implications(
     basis : {"canonical", "direct"}
         The Duquenne-Guigues basis, with the fewest implications there can be, in lectic order; or
         the canonical direct one, from which a closure follows in one pass.
-    time_limit : float
-        Seconds, after which there is None.
+    until : `Until`, optional
+        What it ends gives None.
 
     Returns
     -------
@@ -252,13 +255,16 @@ def find_implications(
     """
     starts, columns, n_columns = checked_csr(indptr, indices, n_right)
     direct = one_of("basis", basis, ("canonical", "direct")) == "direct"
-    found = load_extension().implications(starts, columns, n_columns, direct, float(time_limit))
+    made, n = ("attributes done", n_columns) if direct else ("implications found", 0)
+    found = load_extension().implications(starts, columns, n_columns, direct, until and partial(_asked, until, made, n))
     return None if found is None else Implications(*found)
 
 
 @memory_is_capacity
-def minimal_transversals(family: Sequence[Any], n: int) -> list[Int32Array]:
+def minimal_transversals(family: Sequence[Any], n: int, until: Until | None = None) -> list[Int32Array] | None:
     """Return the minimal sets of numbers below `n` that meet every set of a family.
+
+    What `until` ends gives None.
 
     Examples
     --------
@@ -269,5 +275,10 @@ def minimal_transversals(family: Sequence[Any], n: int) -> list[Int32Array]:
     """
     offsets = np.cumsum([0, *map(len, family)], dtype=np.int32)
     ids = np.concatenate([np.zeros(0, np.int32), *family]).astype(np.int32)
-    starts, found = load_extension().minimal_transversals(offsets, ids, n, math.inf)
-    return [found[first:last] for first, last in pairwise(starts.tolist())]
+    told = until and partial(_asked, until, "sets found", 0)
+    found = load_extension().minimal_transversals(offsets, ids, n, told)
+    return None if found is None else [found[1][first:last] for first, last in pairwise(found[0].tolist())]
+
+
+def _asked(until: Until, made: str, n: int, done: int) -> bool:
+    return until(made, done, n)

@@ -108,6 +108,28 @@ class SurpriseTerms:
         """
         return _surprise(batch, self)
 
+    def pairs(self, left: Any, right: Any) -> Int64Array:
+        """Return −ln p of each pair of some left and right vertices, in units.
+
+        Parameters
+        ----------
+        left, right : array of int
+
+        Returns
+        -------
+        array of int64, shape (left, right)
+
+        Examples
+        --------
+        >>> terms = SurpriseTerms.of_degrees([1, 1], [1, 1])
+        >>> (terms.pairs([0, 1], [0]) * terms.unit).round(3).tolist()
+        [[0.694], [0.694]]
+        """
+        sums: Int64Array = np.add.outer(self.left[np.asarray(left)], self.right[np.asarray(right)])
+        *_, corrected, lowest, shift = self.arrays
+        step = np.maximum((sums - lowest) >> shift, 0)
+        return sums + np.where(step < len(corrected), corrected[np.minimum(step, len(corrected) - 1)], 0)
+
     def of_group(self, left: Any, right: Any, missing: Any = None) -> tuple[float, float]:
         """Return the surprise of one block, and how many edges chance puts there on average.
 

@@ -36,6 +36,12 @@ FIGURES = ("run", "graph", "store", "output", "bicliques", "digest", "complete",
 GROUPS, MEMBERS = 5, 8
 """Groups that a notification lists, and members of a side that it names."""
 
+NONE_BEYOND = (
+    "None of them is beyond chance: a table where every vertex has as many edges, drawn by lot, has groups like them."
+)
+NONE_FOUND = "None of them was found to be beyond chance in the time for that."
+"""Said in place of groups, where no rule says which ones to tell of."""
+
 
 def notify_finished(settings: Settings, record: dict[str, Any]) -> dict[str, Any] | None:
     """Tell that a run is published, if it fits the rules: with its groups that do, and why.
@@ -138,7 +144,7 @@ def _finished(asked: NotifySettings, record: dict[str, Any], found: Fitting) -> 
         f" {_escaped(record['output'])}"
     )
     reasons = [f"run {record['run']} is published", *_why(asked, found, "bicliques")]
-    return _content(text, reasons, {name: record[name] for name in FIGURES}, found)
+    return _content(asked, text, reasons, {name: record[name] for name in FIGURES}, found)
 
 
 def _updated(asked: NotifySettings, record: dict[str, Any], found: Fitting) -> dict[str, Any]:
@@ -151,7 +157,7 @@ def _updated(asked: NotifySettings, record: dict[str, Any], found: Fitting) -> d
     output = f"{record['store']}/runs/{record['version']}/changes"
     figures = {**record, "run": record["version"], "complete": True, "output": output}
     changed = {name: record[name] for name in ("parent", "edges", "gone", "appeared", "vanished")}
-    return _content(text, reasons, {**{name: figures[name] for name in FIGURES}, **changed}, found)
+    return _content(asked, text, reasons, {**{name: figures[name] for name in FIGURES}, **changed}, found)
 
 
 def _why(asked: NotifySettings, found: Fitting, what: str) -> list[str]:
@@ -162,16 +168,21 @@ def _why(asked: NotifySettings, found: Fitting, what: str) -> list[str]:
     return [f"{found.groups:,} {wanted}, and {least_groups(asked):,} are worth a notification"]
 
 
-def _content(text: str, reasons: list[str], figures: dict[str, Any], found: Fitting) -> dict[str, Any]:
+def _content(
+    asked: NotifySettings, text: str, reasons: list[str], figures: dict[str, Any], found: Fitting
+) -> dict[str, Any]:
     """What is sent: the text and the groups for people, and all by name for programs."""
     groups = [{**group, **{side: group[side][:MEMBERS] for side in ("left", "right")}} for group in found.shown]
-    lines = [text, *(_line(group) for group in found.shown)]
+    none = [] if found.shown or rules_in_words(asked) else [NONE_BEYOND if found.proven else NONE_FOUND]
+    lines = [text, *map(_line, found.shown), *none]
     return {"text": "\n".join(lines), "event": "finished", "reasons": reasons, **figures, "groups": groups}
 
 
 def _line(group: dict[str, Any]) -> str:
-    why = f" ({_escaped('; '.join(group['reasons']))})" if group["reasons"] else ""
-    return f"• {group['n_left']:,} × {group['n_right']:,}: {_some(group['left'])} | {_some(group['right'])}{why}"
+    chance = f"chance gives {group['expected']:,.2g} of its {group['n_edges']:,} edges"
+    beyond = f"surprise {group['surprise']:,.0f}" if group["surprise"] > 0 else "not beyond chance"
+    why = _escaped("; ".join([f"{chance}: {beyond}", *group["reasons"]]))
+    return f"• {group['n_left']:,} × {group['n_right']:,}: {_some(group['left'])} | {_some(group['right'])} ({why})"
 
 
 def _some(members: list[Any]) -> str:

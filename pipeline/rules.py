@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.graphs.beyond_chance import best_beyond_chance
+from bicliq.pipeline.graphs.bipartite import read_graph
 from bicliq.pipeline.results.changes import changes_between
 from bicliq.pipeline.settings import NotifySettings
 from bicliq.pipeline.store.choice import Choice
@@ -33,11 +35,16 @@ class Fitting:
         How many there are.
     shown
         The first of them, by surprise where a rule asks for it, else by edges: left, right
-        (labels), n_left, n_right, n_edges, surprise where it was asked for, and reasons in words.
+        (labels), n_left, n_right, n_edges, surprise (how far it is beyond chance, in nats),
+        expected (edges that chance gives it), and reasons in words. Without a rule those beyond
+        chance.
+    proven
+        Whether there are no better ones; False where the time for that was over.
     """
 
     groups: int
     shown: list[dict[str, Any]]
+    proven: bool = True
 
 
 def has_rules(asked: NotifySettings) -> bool:
@@ -85,22 +92,27 @@ def find_fitting(run: Run, asked: NotifySettings, most: int) -> Fitting:
     run
         A published run.
     asked
-        The rules.
+        The rules. Where there are none, all groups fit, and those beyond chance are taken.
     most
         How many to take.
 
     Notes
     -----
-    Rules on edges alone read sizes and the groups that are shown. Rules on members or surprise read
-    the lists of all groups with enough edges, once, a row group at a time; where surprise is a
-    column of the run, those of the surprising ones alone.
+    Rules on edges alone read sizes, the groups that are shown, and the graph for what chance gives
+    them. Rules on members or surprise read the lists of all groups with enough edges, once, a row
+    group at a time; where surprise is a column of the run, those of the surprising ones alone.
+    Without a rule the graph is searched, for ten seconds at most.
     """
     choice = Choice(min_edges=asked.webhook_edges, min_surprise=asked.webhook_surprise)
-    if not asked.webhook_members and asked.webhook_surprise is None:
-        groups = run.count(choice)
-        rows = run.top(most, choice=choice).to_pylist() if groups else []
-        return Fitting(groups, [_described(row, asked, {}) for row in rows])
-    return Rules(run, asked).fitting(run.chosen(choice), most)
+    if asked.webhook_members or asked.webhook_surprise is not None:
+        return Rules(run, asked).fitting(run.chosen(choice), most)
+    groups, surprise = run.count(choice), Surprise(run.graph)
+    if not rules_in_words(asked):
+        found = best_beyond_chance(read_graph(run.graph), most, run.folder.asked.search)
+        rows = _with_chance(run, surprise, ((group.left, group.right) for group in found.groups))
+        return Fitting(groups, [_described(row, asked, {}) for row in rows], found.proven)
+    rows = _with_chance(run, surprise, _lists(run.top(most, ids=False, choice=choice))) if groups else []
+    return Fitting(groups, [_described(row, asked, {}) for row in rows])
 
 
 def find_appeared(run: Run, asked: NotifySettings, most: int) -> Fitting:
@@ -155,14 +167,13 @@ class Rules:
             if self._asked.webhook_surprise is not None:
                 fits &= surprise >= self._asked.webhook_surprise
             groups += int(fits.sum())
+            if free := not rules_in_words(self._asked):
+                fits &= surprise > 0
             edges = table["n_left"].to_numpy().astype(np.int64) * table["n_right"].to_numpy()
-            value = surprise if self._asked.webhook_surprise is not None else edges.astype(float)
+            value = surprise if free or self._asked.webhook_surprise is not None else edges.astype(float)
             first = np.flatnonzero(fits)[np.argsort(-value[fits], kind="stable")[:most]]
-            rows = self._run.labelled(table.take(first)).to_pylist()
-            best += [
-                (float(value[n]), {**row, "n_edges": int(edges[n]), "surprise": round(float(surprise[n]), 3)})
-                for n, row in zip(first, rows, strict=True)
-            ]
+            rows = _with_chance(self._run, self._surprise, _lists(table.take(first)))
+            best += [(float(value[n]), row) for n, row in zip(first, rows, strict=True)]
             best = sorted(best, key=lambda found: -found[0])[:most]
         watched = {side: {str(label) for label in self._labels(side)} for side in ("left", "right")}
         return Fitting(groups, [_described(row, self._asked, watched) for _, row in best])
@@ -174,6 +185,22 @@ class Rules:
     def _labels(self, side: str) -> list[Any]:
         ids = self._run.left_ids if side == "left" else self._run.right_ids
         return list(ids.filter(pa.array(self._members[side])).to_pylist())
+
+
+def _with_chance(run: Run, surprise: Surprise, groups: Iterable[tuple[Any, Any]]) -> list[dict[str, Any]]:
+    """Groups of dense ids with their labels, and how far they are beyond chance."""
+    rows = []
+    for left, right in groups:
+        beyond, expected = surprise.terms.of_group(left, right)
+        labels = {"left": run.left_ids.take(left).to_pylist(), "right": run.right_ids.take(right).to_pylist()}
+        sizes = {"n_left": len(left), "n_right": len(right), "n_edges": len(left) * len(right)}
+        rows.append({**sizes, **labels, "surprise": round(beyond, 3), "expected": float(f"{expected:.3g}")})
+    return rows
+
+
+def _lists(table: pa.Table) -> Iterable[tuple[Any, Any]]:
+    """Left and right members of each biclique of a table."""
+    return zip(*([ids.values for ids in table[side]] for side in ("left", "right")), strict=True)
 
 
 def _members_of(lists: Any, watched: Numbers) -> Numbers:
@@ -192,6 +219,5 @@ def _described(row: dict[str, Any], asked: NotifySettings, watched: dict[str, se
     reasons += [f"{side} {label}" for side in watched for label in row[side] if str(label) in watched[side]]
     if asked.webhook_surprise is not None:
         reasons.append(f"surprise {row['surprise']:.1f}, at least {asked.webhook_surprise:g}")
-    names = ("n_left", "n_right", "n_edges", "left", "right")
-    value = {"surprise": row["surprise"]} if asked.webhook_surprise is not None else {}
-    return {**{name: row[name] for name in names}, **value, "reasons": reasons}
+    names = ("n_left", "n_right", "n_edges", "left", "right", "surprise", "expected")
+    return {**{name: row[name] for name in names}, "reasons": reasons}

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 room = Room("From an edge table to answers")
 
+OF_LABELS = ("items", "if", "then", "extent", "intent", "generators")
+"""Columns of what is shown that hold labels."""
+
 Baskets = Annotated[
     str, typer.Argument(metavar="FILE", help="Baskets: a line each, a table of 0 and 1, or rows of basket and item.")
 ]
@@ -167,7 +170,7 @@ def _sets_shown(record: dict[str, Any]) -> RenderableType:
 
     title = f"{many(record['found'], record['kind'] + ' itemset')} of {_of_baskets(record)}"
     rows = [(f"{row['support']:.4g}", f"{row['count']:,}", members(row["itemsets"])) for row in record["itemsets"]]
-    return _table(title, ("support", "baskets", "items"), rows, record)
+    return rows_shown(title, ("support", "baskets", "items"), rows, record)
 
 
 def _rules_shown(record: dict[str, Any]) -> RenderableType:
@@ -185,7 +188,7 @@ def _rules_shown(record: dict[str, Any]) -> RenderableType:
         for row in record["rules"]
     ]
     new = f"; new since run {record['new_since']}" if record["new_since"] else ""
-    return _table(f"{title} or more, of {_of_baskets(record)}{new}", (*columns, "if", "then"), rows, record)
+    return rows_shown(f"{title} or more, of {_of_baskets(record)}{new}", (*columns, "if", "then"), rows, record)
 
 
 def _of_baskets(record: dict[str, Any]) -> str:
@@ -196,9 +199,10 @@ def _of_baskets(record: dict[str, Any]) -> str:
     return f"{many(record['n_baskets'], 'basket')}{empty} of {many(record['n_items'], 'item')}; {least}"
 
 
-def _table(
+def rows_shown(
     title: str, names: tuple[str, ...], rows: Sequence[tuple[str, ...]], record: dict[str, Any]
 ) -> RenderableType:
+    """Return the best of what was found as a table, what it leaves out, and what was written."""
     from rich.console import Group
     from rich.table import Table
 
@@ -206,17 +210,18 @@ def _table(
 
     table = Table()
     for name in names:
-        words = name in ("items", "if", "then")
-        table.add_column(name, justify="left" if words else "right", overflow="fold")
+        table.add_column(name, justify="left" if name in OF_LABELS else "right", overflow="fold")
     for row in rows:
         table.add_row(*row)
     said: list[RenderableType] = [title, table] if rows else [f"{title}: there is none; ask for less"]
     if len(rows) < record["found"]:
-        said.append(f"the best {len(rows):,} of {record['found']:,}; --top shows more, --out writes all")
+        by = f" by {record['by']}" if "by" in record else ""
+        said.append(f"the best {len(rows):,} of {record['found']:,}{by}; --top shows more, --out writes all")
     if record.get("report"):
         said.append(f"the page is in {record['report']}")
     if record["out"]:
         out = record["out"]
-        guarded = f"; {many(out['guarded'], 'cell')} got an apostrophe before a formula" if out["guarded"] else ""
-        said.append(f"{out['path']}: {out['rows']:,} rows, {out['bytes']:,} bytes{guarded}")
+        rows_in_it = f"{out['rows']:,} rows, " if "rows" in out else ""
+        guarded = f"; {many(out['guarded'], 'cell')} got an apostrophe before a formula" if out.get("guarded") else ""
+        said.append(f"{out['path']}: {rows_in_it}{out['bytes']:,} bytes{guarded}")
     return Group(*said)

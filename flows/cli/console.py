@@ -106,7 +106,7 @@ def observed(quiet: bool) -> Iterator[Observer]:
 
 
 @contextmanager
-def steps(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
+def steps(quiet: bool) -> Iterator[Callable[[str, int, int | None], None] | None]:
     """Whom long work tells what it does, and how far it is: on a terminal, a progress bar."""
     if quiet or not err.is_terminal or shown_as_json():
         yield None
@@ -130,6 +130,13 @@ def finding(quiet: bool) -> Iterator[Callable[[Reached], None] | None]:
             told(words, round(share * 1000), 1000)
 
         yield tell
+
+
+@contextmanager
+def made(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
+    """Whom work tells what it makes, how much is done, and how much there is (0: nobody knows)."""
+    with steps(quiet) as told:
+        yield None if told is None else lambda words, done, n: told(f"{done:,} {words}", done, n or None)
 
 
 @contextmanager

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.csv_heads import comments_above, is_value, taken_for_comments, without_declaration
 from bicliq.pipeline.formats.fields import Record, cut_line
 from bicliq.pipeline.formats.lines import Neighbours, TextLines, edge_batches, refuse_line
+from bicliq.pipeline.formats.problems import DELIMITERS
 from bicliq.pipeline.formats.recognise import text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import listed, shown
 
-DELIMITERS = ",\t;|"
 UTILITIES = re.compile("[0-9]+:[0-9]+:[0-9]+")
 """What stands between the items of a basket and how much each is worth, in SPMF."""
+
+IN_BRACKETS = re.compile(r"""(['"]?)(?:\[[^\[\]]*\]|\{[^{}]*\}|\([^()]*\))\1""")
+"""A line that is a list of its own."""
+
+NUMBER = r"[-+]?[0-9]+(?:[.][0-9]*)?(?:[eE][-+]?[0-9]+)?"
+FEATURE = re.compile(rf"[0-9]+:{NUMBER}")
+"""A feature and its value, as LIBSVM writes them behind a label."""
 
 METADATA = re.compile(r"@[A-Z_]+(=.*)?")
 """Lines that SPMF writes above its baskets."""
@@ -66,9 +74,16 @@ def top_of(uri: str, kind: str, settings: IngestSettings) -> Top:
     comments = [number for number, _ in lines[: comments_above([line for _, line in lines], settings)]]
     rows = [(number, line) for number, line in lines[len(comments) :][:SAMPLE] if not METADATA.fullmatch(line)]
     said = taken_for_comments(uri, comments)
+    lists = kind == "baskets" and settings.delimiter is None and _are_lists([line for _, line in rows])
+    if lists and settings.split is None:
+        raise InputError(
+            f"{uri}, line {rows[0][0]}: {shown(rows[0][1])} is a list, as most lines are; take them apart with split = ',',"
+            " or name the delimiter if they are items"
+        )
+    delimiter = "\t" if lists else delimiter
     if settings.header:
         return Top(rows[0][0] if rows else 0, delimiter, said)
-    if settings.header is None and len(rows) > 2:
+    if settings.header is None and len(rows) > 2 and not (lists and IN_BRACKETS.fullmatch(rows[0][1].strip())):
         (number, first), *others = _cut(rows, delimiter, settings)
         if not any(map(is_value, first)) and set(first).isdisjoint(item for _, items in others for item in items):
             said = (
@@ -86,16 +101,49 @@ def top_of(uri: str, kind: str, settings: IngestSettings) -> Top:
             else ""
         )
         return Top(last, delimiter, (*said, taken) if weighted else said, weighted)
-    baskets = [fields for _, fields in _cut(rows, delimiter, settings)] if settings.left is None else []
-    if not begin_with_names(baskets):
-        baskets = baskets[1:]  # below names of columns
-    if begin_with_names(baskets):
+    if kind == "baskets" and rows and all(map(_are_features, (items for _, items in _cut(rows, delimiter, settings)))):
         said = (
             *said,
-            f"{uri}: {shown(baskets[0][0])} and the first words of the other lines were taken for items; they may be names"
-            " of the baskets: say left = '0' if they are",
+            f"{uri}: its lines are numbers with values, as {shown(rows[0][1])} of LIBSVM; each was taken for one item",
         )
     return Top(last, delimiter, said)
+
+
+def told_leading_names(uri: str, settings: IngestSettings) -> tuple[str, ...]:
+    """Say that the first word of each basket may be its name: of all, where those of the head may.
+
+    Parameters
+    ----------
+    uri, settings
+        A file of baskets, and how it is read.
+    """
+    if settings.left is not None:
+        return ()
+    top = top_of(uri, "baskets", settings)
+
+    def baskets() -> Iterator[list[str]]:
+        rows = ((at, line) for at, line in TextLines(uri, settings) if at > top.last and line.strip())
+        for at, line in rows:
+            if not METADATA.fullmatch(line):
+                yield record_of(uri, at, line, top.delimiter, settings).fields
+
+    head = list(islice(baskets(), SAMPLE))
+    for above in (0, 1):  # names of columns
+        if begin_with_names(head[above:]) and begin_with_names(islice(baskets(), above, None)):
+            return (
+                f"{uri}: {shown(head[above][0])} and the first words of the other lines were taken for items; they may be"
+                " names of the baskets: say left = '0' if they are",
+            )
+    return ()
+
+
+def _are_lists(lines: Sequence[str]) -> bool:
+    """Whether most lines are in brackets, as Python and R write lists and sets."""
+    return 2 * sum(bool(IN_BRACKETS.fullmatch(line.strip())) for line in lines) > len(lines)
+
+
+def _are_features(items: Sequence[str]) -> bool:
+    return len(items) > 1 and all(map(FEATURE.fullmatch, items[1:])) and re.fullmatch(NUMBER, items[0]) is not None
 
 
 def _cut(
@@ -104,7 +152,7 @@ def _cut(
     return [(at, cut_line(line.strip("\r"), at, delimiter, settings.quotes).fields) for at, line in rows]
 
 
-def begin_with_names(baskets: Sequence[Sequence[object]]) -> bool:
+def begin_with_names(baskets: Iterable[Sequence[object]]) -> bool:
     """Whether the first item of each basket may name it: each is another, and is in no basket.
 
     And all are written alike, with a number in them, as T1 and T2, and no other item is; or they
@@ -117,8 +165,10 @@ def begin_with_names(baskets: Sequence[Sequence[object]]) -> bool:
     >>> begin_with_names([["T1", "T9"], ["T2", "T9"], ["T3"]]), begin_with_names([["jam"], ["tea"], ["oil", "jam"]])
     (False, False)
     """
-    firsts = [str(items[0]) for items in baskets if len(items)]
-    others = {str(item) for items in baskets for item in items[1:]}
+    firsts, others = list[str](), set[str]()
+    for items in baskets:
+        firsts.extend(map(str, items[:1]))
+        others.update(map(str, items[1:]))
     if len(firsts) < LEAST_NAMED or len(set(firsts)) < len(firsts) or not others or not others.isdisjoint(firsts):
         return False
     if all(re.fullmatch("[0-9]{1,18}", first) for first in firsts):

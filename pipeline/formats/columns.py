@@ -116,9 +116,10 @@ def choose_columns(
         if looks_like_matrix(rows) or (header and looks_like_matrix([names, *rows])):
             raise InputError(f"{source}: {AS_MATRIX}")
     if missing and len(rest) != len(missing):
+        rows = [row for row in first_rows() if settings.ragged == "error" or len(row) == len(names)]
         if len(rest) < len(missing):
             raise InputError(_too_few(source, missing, found, names, header))
-        raise InputError(_unclear(source, missing, rest, names, first_rows(), header or settings.header is False))
+        raise InputError(_unclear(source, missing, rest, names, rows, header or settings.header is False))
     if header:
         for side, at in zip(missing, rest, strict=False):
             _refuse_double_name(source, side, names[at], names)
@@ -200,6 +201,12 @@ def _unclear(
         )
     else:
         advice = f"name them, as in {chosen}"
+    widths = sorted({len(names), *map(len, rows)})
+    if len(widths) > 1:
+        advice = (
+            f"its lines have {widths[0]} to {widths[-1]} columns: say format = 'baskets' if each is a basket of items, else"
+            f" {advice}"
+        )
     if not told:
         advice = f"say header = true if line 1 holds names, else header = false, and then {advice}"
     return (

@@ -78,6 +78,12 @@ def _has_names(source: str, first: int, rows: Sequence[tuple[Any, ...]], setting
     if asked := asked_columns(source, settings):
         some = [["" if value is None else str(value) for value in row] for row in rows[:SAMPLE]]
         return begins_with_names(f"{source}, row {first}", some, asked)
+    filled = [value for value in rows[0] if value is not None]
+    if len(filled) == 1 < len(rows) and max(sum(value is not None for value in row) for row in rows[1:SAMPLE]) > 1:
+        raise InputError(
+            f"{source}, row {first}: {shown(str(filled[0]))} stands alone and may be a title; leave it out with skip ="
+            f" {first}, or say header = true if it names a column, or header = false if it is data"
+        )
     return all(isinstance(value, str | None) for value in rows[0])
 
 

@@ -40,11 +40,22 @@ LIST = re.compile(r"""[\[({]\s*['"\[({]|\[[^\]]*\]?$|\{[^{}]*\}$|\((?:[^()]*,[^(
 PART_OF_LIST = re.compile(r"""(?:\]|['"]\s*[)}])$""")
 """How one ends."""
 
+EMPTY_SETS = ("set()", "frozenset()")
+
 CLOSED_BY = {"]": "[", ")": "(", "}": "{"}
 
 NUMBER = r"(?:[-+.\de]+|nan|inf|true|false)"
 PRINTED = re.compile(rf"""^{NUMBER}(?:\s+{NUMBER})+$|^np\.\w+\(|^\w+\(['"]""", re.IGNORECASE)
 """Items that are no labels: numbers with blanks between, as NumPy writes them; np.int64(1)."""
+
+DECIMAL = re.compile(r"\s*[-+]?[0-9]+,[0-9]+\s*")
+
+ANSWERS = [
+    set(map(write, pair))
+    for pair in (("true", "false"), ("yes", "no"), ("y", "n"))
+    for write in (str.lower, str.upper, str.capitalize)
+] + [{"T", "F"}]
+"""What a column holds that says whether its row has something."""
 
 FORMS = ("case", "unicode")
 
@@ -111,6 +122,8 @@ def _items(cell: str, mark: str) -> list[str]:
         Where it looks like a list, and its items have no commas between, or it is cut off.
     """
     text = cell.strip()
+    if text in EMPTY_SETS:
+        return []
     if not LIST.match(text):
         if PART_OF_LIST.search(text) and CLOSED_BY[text[-1]] not in text:
             raise ValueError
@@ -176,9 +189,12 @@ def _told_list(uri: str, name: str, cells: Sequence[str]) -> Iterator[str]:
     mark, fields = (",", lists) if lists else max(found, key=lambda one: len(one[1]))
     if 2 * len(fields) > len(cells) > 1:
         what = "are lists" if lists else f"hold {mark!r}"
+        cure = f"; take them apart with split = {mark!r}"
+        if all(map(DECIMAL.fullmatch, fields)):
+            cure = f": decimal commas, or lists that split = {mark!r} takes apart"
         yield (
-            f"{uri}: most fields of column {shown(name)} {what} and are taken for one label each, as {shown(fields[0])};"
-            f" take them apart with split = {mark!r}"
+            f"{uri}: most fields of column {shown(name)} {what} and are taken for one label each, as {shown(fields[0])}"
+            f"{cure}"
         )
 
 
@@ -322,6 +338,34 @@ def _garbled(labels: pa.Array, encoding: str | None) -> dict[str, tuple[str, str
                 found[label] = meant, true
                 break
     return found if encoding is None or 2 * len(found) > len(odd) or "cp1252" in dict(found.values()).values() else {}
+
+
+def told_answers(uri: str, names: Mapping[str, str], sides: Mapping[str, pa.Array], n_edges: int) -> tuple[str, ...]:
+    """Say which side has the labels of cells alone: yes and no, or 0 and 1, one beside each other.
+
+    Parameters
+    ----------
+    uri, names, sides
+        As of `told_names`.
+    n_edges
+        Number of edges.
+
+    Examples
+    --------
+    >>> print(*told_answers("t.csv", {"right": "jam"}, {"right": pa.array(["no", "yes"])}, 2))
+    t.csv: all labels of column 'jam' are 'no', 'yes': if they say whether a row has it, read them with format = 'matrix'
+    """
+    said = []
+    for side, labels in sides.items():
+        words = {str(label) for label in labels.to_pylist()} if len(labels) <= len(ANSWERS[0]) else set()
+        others = [len(other) for name, other in sides.items() if name != side]
+        one_each = n_edges > len(words) and others == [n_edges]
+        if any(words == pair for pair in ANSWERS) or (words == {"0", "1"} and one_each):
+            said.append(
+                f"{uri}: all labels of column {shown(names[side])} are {', '.join(map(shown, sorted(words)))}: if they say"
+                " whether a row has it, read them with format = 'matrix'"
+            )
+    return tuple(said)
 
 
 def told_names(uri: str, names: Mapping[str, str], sides: Mapping[str, pa.Array]) -> tuple[str, ...]:

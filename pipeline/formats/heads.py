@@ -109,8 +109,19 @@ def snap_layout(source: str, head: str, settings: IngestSettings) -> Layout:
     _need_two(source, at, lines[at], columns)
     weight = _optional_column(source, wants_weight(settings), "weight", 2, columns)
     time = _optional_column(source, wants_time(settings), "time", 3 if weight is not None else 2, columns)
+    left_out = f"{source}: columns beyond the second, as {shown(lines[at].split()[-1])}, were left out"
     return Layout(
-        at, None, 0, 1, weight, time, "numbers", columns, _fixed_names(columns, "source", "target"), one_set=True
+        at,
+        None,
+        0,
+        1,
+        weight,
+        time,
+        "numbers",
+        columns,
+        _fixed_names(columns, "source", "target"),
+        one_set=True,
+        assumed=(left_out,) if columns > 2 and weight is None and time is None else (),
     )
 
 

@@ -15,7 +15,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.cells import looks_like_matrix
 from bicliq.pipeline.formats.columns import SAMPLE
 from bicliq.pipeline.settings import IngestSettings
-from bicliq.pipeline.words import brief, shown
+from bicliq.pipeline.words import brief, listed, shown
 
 CELLS = 1000
 """Items of a list that show whether it is one of a matrix."""
@@ -43,7 +43,11 @@ def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> tuple[d
     ]
     if settings.format != "baskets":
         refuse_cells(name, [items for _, items in named[:SAMPLE]], "say format = 'baskets'")
-    if not by_key:
+    for key, items in named:
+        _refuse_nested(name, key, items)
+    if by_key:
+        _refuse_columns(name, dict(named), settings)
+    else:
         _refuse_edges(name, baskets, settings)
     pairs = [(key, item) for key, items in named for item in items]
     columns = {"left": [key for key, _ in pairs], "right": [item for _, item in pairs]}
@@ -70,6 +74,32 @@ def _items(name: str, key: Any, items: Any) -> list[Any]:
             f" [{shown(items)}]"
         )
     return list(items)
+
+
+def _refuse_nested(name: str, key: Any, items: Iterable[Any]) -> None:
+    nested = next((item for item in items if isinstance(item, list | np.ndarray)), None)
+    if nested is not None:
+        raise InputError(
+            f"{name}: basket {shown(key)} holds {shown(str(nested))}, a list, and items are text or whole numbers; give each"
+            " basket as one list of items"
+        )
+
+
+def _refuse_columns(name: str, lists: Mapping[Any, Any], settings: IngestSettings) -> None:
+    """Raise an `InputError` where a dict of lists may hold the columns of a table.
+
+    They are of one length then, and are called so, or hold a value twice, as no basket needs to.
+    """
+    sizes = {len(items) for items in lists.values()}
+    if settings.format == "baskets" or len(lists) < 2 or len(sizes) > 1 or sizes <= {0, 1}:
+        return
+    asked = {settings.left, settings.right} - {None} or {"left", "right"}
+    some = [items for items in lists.values() if not isinstance(items, Mapping)]
+    if some and (asked <= lists.keys() or any(len(set(map(str, items))) < len(items) for items in some)):
+        raise InputError(
+            f"{name}: lists of one length, called {listed(list(map(str, lists)))}, may be columns of a table or baskets; give"
+            " columns as a frame: pandas.DataFrame(columns), and say format = 'baskets' if they are baskets"
+        )
 
 
 def _refuse_edges(name: str, baskets: Sequence[Any], settings: IngestSettings) -> None:

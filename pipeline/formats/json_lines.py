@@ -74,6 +74,12 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _array(uri: str, name: str, objects: Sequence[tuple[int, Object]]) -> pa.Array:
     values = [found.get(name) for _, found in objects]
+    for (number, _), value in zip(objects, values, strict=True):
+        if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, dict | list) for one in value)):
+            raise InputError(
+                f"{uri}, line {number}: {shown(name)} is {shown(json.dumps(value))}, and an id is text or a whole number, or"
+                " a list of them; write what is inside on its own, as jq -c '{user: .user.id, item}' does"
+            )
     if any(isinstance(value, list) for value in values):  # one item may stand without brackets
         values = [value if value is None or isinstance(value, list) else [value] for value in values]
     return array_of_values(uri, name, values)

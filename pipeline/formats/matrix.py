@@ -7,13 +7,25 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.baskets import record_of, told_delimiter
-from bicliq.pipeline.formats.cells import GLUED, REMARKS, SUMS, are_sums, cell, is_binary, told_sums
+from bicliq.pipeline.formats.cells import (
+    COLUMN_SUMS,
+    GLUED,
+    REMARKS,
+    SUMS,
+    are_names,
+    are_other_marks,
+    are_sums,
+    cell,
+    is_binary,
+    told_sums,
+)
 from bicliq.pipeline.formats.columns import wants_time
 from bicliq.pipeline.formats.csv_heads import taken_for_comments, without_declaration
 from bicliq.pipeline.formats.files import bare_name
@@ -92,10 +104,7 @@ def matrix_head(uri: str, settings: IngestSettings) -> Head:
     )
     written = dict(cut)[named[0]].labels(frozenset(settings.null_values)) if named else ()
     columns, remarks = label_columns(uri, [""] * shorter + [name or "" for name in written], width, at, settings)
-    *_, last = columns
-    cells = [[cell(row[place]) or 0.0 for row in rows if len(row) == width] for place in columns]
-    sums = (told_sums(uri, columns[last]),) if are_sums(cells[:-1], cells[-1]) else ()
-    return Head(head_line, delimiter, width, at, columns, (*assumed, *remarks, *sums))
+    return Head(head_line, delimiter, width, at, columns, (*assumed, *remarks))
 
 
 def _names(fields: Sequence[str], settings: IngestSettings) -> list[str]:
@@ -105,8 +114,12 @@ def _names(fields: Sequence[str], settings: IngestSettings) -> list[str]:
 
 def _names_columns(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first line names columns: no cells, one field less, or numbers above 0 and 1."""
+    if len(first) == 1 and rows and len(rows[0]) == 1:
+        return cell(first[0]) is None
     if not rows or len(first) == len(rows[0]) - 1 or any(cell(field) is None for field in first[1:]):
         return bool(rows) or any(cell(field) is None for field in first[1:])
+    if are_other_marks(first[1:], chain(*(row[1:] for row in rows))):
+        return True
     corner = first[0] == "" and all(first[1:]) and all(row[0] for row in rows)
     inner = [row[1:] for row in rows]
     return corner or (len(first) > 1 and is_binary(*inner) and not is_binary(first[1:]))
@@ -134,13 +147,18 @@ def place_of_names(
         )
     first = [row[0] for row in rows]
     others = [row[1:] for row in rows]
-    if any(cell(name) is None for name in first) or (is_binary(*others) and not is_binary(first)):
+    if not any(others):
+        return None  # what names it has are no cells, and there is nothing else
+    counted = all(name.isdigit() for name in first)
+    if any(cell(name) is None for name in first) or (is_binary(*others) and not is_binary(first) and counted):
+        return 0
+    if are_names(first, chain(*others)):
         return 0
     if names and (names[0] == "" or NAMES_ROWS.fullmatch(names[0])):
         return 0
     numbers = [cell(name) or 0 for name in first]
     ascending = len(rows) > 2 and all(low < high for low, high in pairwise(numbers))
-    return 0 if names and ascending and all(name.isdigit() for name in first) else None
+    return 0 if names and ascending and counted else None
 
 
 def assumed_of_names(
@@ -228,6 +246,12 @@ def open_matrix(source: str, size: int, settings: IngestSettings) -> EdgeSource:
     return EdgeSource(source, "matrix", size, settings, None, assumed=head.assumed)
 
 
+def told_column_sums(source: EdgeSource) -> str:
+    """Say that the last column of a matrix in text holds the sums of the others."""
+    *_, last = matrix_head(source.files[0].uri, source.settings).columns.values()
+    return told_sums(source.uri, last)
+
+
 def numbers_its_rows(source: EdgeSource) -> bool:
     """Whether the rows of a matrix in text have no names."""
     return matrix_head(source.uri, source.settings).names is None
@@ -243,7 +267,7 @@ def _rows(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
     uri, settings = source.uri, source.settings
     head, missing = matrix_head(uri, settings), frozenset(settings.null_values)
     seen: dict[Label | None, int] = {}
-    above, row = np.zeros(len(head.columns)), np.zeros(len(head.columns))
+    above, row, of_columns = np.zeros(len(head.columns)), np.zeros(len(head.columns)), _ColumnSums()
     for number, line in lines:
         if number <= head.skip or not line.strip():
             continue
@@ -268,10 +292,32 @@ def _rows(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
             for place, label in head.columns.items()
         }
         above, row = above + row, np.array(list(values.values()))
+        of_columns.add(row)
         tied = {place: value for place, value in values.items() if value != 0}
         yield Neighbours(number, called, [head.columns[place] for place in tied], list(tied.values()))
     if len(seen) > 2 and are_sums([above, np.zeros(len(row))], row):
         lines.noted[SUMS] += 1
+    if of_columns.found:
+        lines.noted[COLUMN_SUMS] += 1
+
+
+@dataclass
+class _ColumnSums:
+    """Whether the last of several columns holds the sums of the others, row by row."""
+
+    may_be: bool = True
+    above_one: bool = False
+
+    def add(self, row: npt.NDArray[np.float64]) -> None:
+        """Take the cells of a row."""
+        if self.may_be:
+            self.may_be = len(row) > 2 and bool(np.isclose(row[:-1].sum(), row[-1]))
+            self.above_one |= bool(row[-1] > 1)
+
+    @property
+    def found(self) -> bool:
+        """Whether it does in all rows so far, of which one is more than 1."""
+        return self.may_be and self.above_one
 
 
 def no_cell(text: str, named: bool) -> str:

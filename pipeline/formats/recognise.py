@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.encoded import BOMS, encoding_advice, likely_encoding, open_text
 from bicliq.pipeline.formats.fields import NEWLINE
 from bicliq.pipeline.formats.files import bare_name, input_errors
-from bicliq.pipeline.formats.problems import MARKS
+from bicliq.pipeline.formats.problems import MARKS, is_number, refuse_double_colons
 from bicliq.pipeline.formats.source import KNOWN
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import SHOWN, shown
@@ -22,6 +24,9 @@ HEAD_LINES = 20
 
 MOST_COLUMNS = 4
 """Columns of a line of KONECT and SNAP: two vertices, a weight and a time."""
+
+ENDS = re.compile("from|source|src", re.IGNORECASE)
+"""How SNAP calls the first end of an edge."""
 
 NEW = "\n"
 
@@ -81,12 +86,18 @@ def recognise(source: str, settings: IngestSettings) -> str:
         return "mtx"
     if name.startswith("out."):
         return "konect"
-    if first.startswith(("%", "#")) and settings.delimiter is None and not _holds_fields(rows or filled):
+    comments = filled[: len(filled) - len(rows)] if rows else []
+    if (
+        first.startswith(("%", "#"))
+        and settings.delimiter is None
+        and not _holds_fields(rows or filled, comments, settings)
+    ):
         return "konect" if first.startswith("%") else "snap"
     if head.lstrip().startswith(('{"', "[{")):
         return "jsonl"
     _refuse_markup(source, head)
     begins = rows[0] if rows else first
+    refuse_double_colons(f"{source}, line {head.split(begins)[0].count(NEW) + 1}", rows or filled, settings)
     if settings.delimiter is not None or any(mark in begins for mark in "\t,;|"):
         return "tsv" if settings.delimiter is None and "\t" in begins else "csv"
     if _are_pairs(rows):
@@ -98,12 +109,23 @@ def recognise(source: str, settings: IngestSettings) -> str:
     )
 
 
-def _holds_fields(rows: list[str]) -> bool:
-    """Whether rows below comments are fields with a mark between, and no numbers of vertices."""
-    if not rows or not any(mark in rows[0] for mark in "\t,;|"):
+def _holds_fields(rows: list[str], comments: list[str], settings: IngestSettings) -> bool:
+    """Whether rows below comments are fields with a mark between, and no numbers of vertices.
+
+    They are fields where the last comment names more than the two ends of an edge, or one is asked.
+    """
+    mark = next((mark for mark in "\t,;|" if rows and mark in rows[0]), None)
+    if mark is None:
         return False
     words = rows[0].split()
-    return len(words) > MOST_COLUMNS or not all(word.isdigit() for word in words[:2]) or len(words) < 2
+    if len(words) > MOST_COLUMNS or len(words) < 2 or not all(word.isdigit() for word in words[:2]):
+        return True
+    if any(not is_number(word) for row in rows[:HEAD_LINES] for word in row.split()[2:]):
+        return True
+    names = comments[-1].lstrip("#").strip().split(mark) if comments and comments[-1].startswith("#") else []
+    named = len(names) == len(words) and ENDS.match(names[0]) is None
+    asked = settings.left is not None or settings.right is not None
+    return len(names) == len(words) and (asked or (named and len(names) > 2))
 
 
 def _are_pairs(rows: list[str]) -> bool:
@@ -146,6 +168,10 @@ def text_head(source: str, settings: IngestSettings) -> str:
     """
     head = _head_bytes(source, settings.encoding, settings.skip + HEAD_LINES)
     for magic, advice in FOREIGN.items():
+        if head.startswith(magic) and typed_kind(source) == "excel":
+            raise InputError(
+                f"{source}: is an Excel workbook, and no text of format {settings.format!r}; save the sheet as CSV"
+            )
         if head.startswith(magic):
             raise InputError(f"{source}: {advice}")
     if head.startswith(tuple(BOMS)) or (b"\0" in head and _is_wide(head)):

@@ -50,7 +50,7 @@ KINDS = (
 """What may be given, in words."""
 
 NAMED = 100
-"""Baskets by which names before them are told."""
+"""Baskets by which it is seen soon that no names are before them."""
 
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"
 
@@ -199,7 +199,7 @@ def open_table(source: Any, settings: IngestSettings) -> EdgeSource:
     InputError
         Where it is none of these, has no rows, or does not say which columns are meant.
     """
-    frame = _frame_of(source, settings)
+    frame = frame_of(source, settings)
     refuse_lines(frame.name, settings)
     kind = settings.format
     fits = {"matrix": frame.is_table or frame.has_values, "baskets": not frame.is_table, "auto": True}
@@ -242,7 +242,7 @@ def frame_source(frame: Frame, settings: IngestSettings, kind: str = "table") ->
     own = list(dict.fromkeys(at for at in layout.wanted.values() if at < len(frame.columns)))
     table = pa.table(dict(zip([frame.columns[at] for at in own], frame.read(own), strict=True)))
     table = with_keys(table, layout)
-    if table.num_rows == 0:
+    if table.num_rows == 0 and not frame.noted.get("empty_rows"):
         raise InputError(f"{frame.name}: has no rows; there is nothing to search")
     kinds = {side: table[layout.names[layout.wanted[side]]].type for side in ("left", "right")}
     return EdgeSource(
@@ -266,7 +266,8 @@ def table_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of a table in memory."""
     assert source.table is not None
     noted = source.noted
-    for batch in typed_batches(source, source.table.to_batches(BATCH_ROWS)):
+    parts = source.table.to_batches(BATCH_ROWS) or [pa.RecordBatch.from_pylist([], source.table.schema)]
+    for batch in typed_batches(source, parts):
         yield replace(batch, noted={**batch.noted, **noted})
         noted = {}
 
@@ -359,7 +360,8 @@ def _called(source: Any) -> str:
     return "baskets by name" if isinstance(source, Mapping) else f"{kind} of baskets"
 
 
-def _frame_of(source: Any, settings: IngestSettings) -> Frame:
+def frame_of(source: Any, settings: IngestSettings) -> Frame:
+    """A table in memory before its columns are chosen; errors as of `open_table`."""
     name = _called(source)
     if name == "pandas DataFrame":
         return _pandas_frame(name, source)
@@ -369,6 +371,8 @@ def _frame_of(source: Any, settings: IngestSettings) -> Frame:
         return arrow_frame(name, source.to_arrow())
     if name == "Polars LazyFrame":
         source = source.collect()
+    if settings.format == "matrix" and (name in SERIES or isinstance(source, Mapping | list | tuple)):
+        raise InputError(f"{name}: is no matrix; make a frame or an array of its rows, as with pandas.DataFrame")
     if name in SERIES:
         return _series_frame(name, source, settings)
     if hasattr(source, "__arrow_c_stream__"):
@@ -388,9 +392,9 @@ def _frame_of(source: Any, settings: IngestSettings) -> Frame:
         rows = (
             []
             if isinstance(source, Mapping)
-            else [one for one in source[:NAMED] if isinstance(one, list | tuple | set | frozenset)]
+            else [list(one) for one in source if isinstance(one, list | tuple | set | frozenset)]
         )
-        named = _told_names(name, [*map(list, rows)]) if rows else ()
+        named = _told_names(name, rows) if rows else ()
         return replace(_python_frame(name, *basket_columns(name, source, settings)), assumed=named)
     raise InputError(f"edges: {_hint(source)}; give {KINDS}")
 
@@ -399,16 +403,17 @@ def _series_frame(name: str, series: Any, settings: IngestSettings) -> Frame:
     """A column of lists: its index, or numbers of rows, are left, what is in them right."""
     values = series.to_arrow() if name == "Polars Series" else series
     if name == "pandas Series":
+        _refuse_levels(name, series)
         return _python_frame(name, *basket_columns(name, series, settings))
     if not is_list(values.type):
         raise InputError(f"{name}: is one column of type {values.type}; an edge table has two, and baskets are lists")
     frame = arrow_frame(name, pa.table({"left": pa.array(np.arange(len(values))), "right": values}))
-    return replace(frame, assumed=_told_names(name, [items or [] for items in values[:NAMED].to_pylist()]))
+    return replace(frame, assumed=_told_names(name, [items or [] for items in values.to_pylist()]))
 
 
 def _told_names(name: str, baskets: Sequence[Sequence[Any]]) -> tuple[str, ...]:
     """Say that the first items of numbered baskets may be their names."""
-    if not begin_with_names(baskets):
+    if not (begin_with_names(baskets[:NAMED]) and begin_with_names(baskets)):
         return ()
     return (
         f"{name}: {shown(baskets[0][0])} and the first items of the others may be names of the baskets; if they are, give a"
@@ -433,6 +438,8 @@ def arrow_frame(name: str, table: pa.Table) -> Frame:
 
 def _without_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column without views of text or bytes, which functions of Arrow do not take."""
+    if pa.types.is_list_view(column.type) or pa.types.is_large_list_view(column.type):  # Arrow casts them wrongly
+        return pa.chunked_array([column.to_pylist()], pa.large_list(column.type.value_type))
     kind = _plain_text(column.type)
     if kind == column.type:
         return column
@@ -456,8 +463,7 @@ def _plain_text(kind: pa.DataType) -> pa.DataType:
 
 def _pandas_frame(name: str, frame: Any) -> Frame:
     """A pandas frame, of which only the columns that are meant are converted."""
-    if frame.index.nlevels > 1:
-        raise InputError(f"{name}: its index has several levels; make columns of them, as with frame.reset_index()")
+    _refuse_levels(name, frame)
     if frame.columns.nlevels > 1:
         raise InputError(
             f"{name}: names of its columns have several levels, and a label is one; join them, as with frame.columns ="
@@ -475,15 +481,20 @@ def _pandas_frame(name: str, frame: Any) -> Frame:
     )
 
 
+def _refuse_levels(name: str, some: Any) -> None:
+    if some.index.nlevels > 1:
+        raise InputError(f"{name}: its index has several levels; make columns of them, as with .reset_index()")
+
+
 def _dask_frame(name: str, frame: Any, settings: IngestSettings) -> Frame:
     """A Dask frame, of which only the columns that are meant are computed, all in one go."""
 
     def read(positions: Sequence[int]) -> list[Column]:
-        some = _frame_of(frame.iloc[:, list(positions)].compute(), settings)
+        some = frame_of(frame.iloc[:, list(positions)].compute(), settings)
         return some.read(range(len(positions)))
 
     def head() -> Frame:
-        return _frame_of(frame.get_partition(0).compute().head(SAMPLE), settings)
+        return frame_of(frame.get_partition(0).compute().head(SAMPLE), settings)
 
     return Frame(name, tuple(str(column) for column in frame.columns), read, head, is_table=True)
 

@@ -8,13 +8,13 @@ attributes and attributes without objects count: a table of pairs has none, othe
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from bicliq import kernels
-from bicliq.pipeline.errors import LimitReached
+from bicliq.pipeline.errors import InputError, LimitReached
 from bicliq.pipeline.events import say
 from bicliq.pipeline.formats import Edges, EdgeSource
 from bicliq.pipeline.formats.baskets import context_names
@@ -22,12 +22,18 @@ from bicliq.pipeline.formats.matrix import matrix_head
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.questions.itemsets import EMPTY, least_count, opened_rows, refuse_counts
 from bicliq.pipeline.results.concepts import Concepts, Context
+from bicliq.pipeline.results.implications import Implications
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.ingest import read_edge_table
 from bicliq.pipeline.store.account import account
 
+Tell = Callable[[str, int, int], Any]
+"""Takes what is made, how much of it is done, and how much there is (0: nobody knows)."""
 
-def find_concepts(source: Edges | Context, min_support: float, settings: Settings) -> Concepts:
+
+def find_concepts(
+    source: Edges | Context, min_support: float, settings: Settings, tell: Tell | None = None
+) -> Concepts:
     """Find the concepts of a context, their cover edges and their stability.
 
     Parameters
@@ -38,6 +44,8 @@ def find_concepts(source: Edges | Context, min_support: float, settings: Setting
         Share of all objects that a concept has, at least; 0: all concepts.
     settings
         `ingest`, `search.threads`, `search.time_limit` and `data_backend` are used.
+    tell
+        Called many times a second.
 
     Raises
     ------
@@ -51,7 +59,7 @@ def find_concepts(source: Edges | Context, min_support: float, settings: Setting
         least_count(min_support, None)
     context = source if isinstance(source, Context) else read_context(source, settings)
     min_count = least_count(min_support, context.graph.n_left) if min_support else 0
-    read, limit = time.perf_counter(), settings.search.time_limit
+    read = time.perf_counter()
     threads = kernels.number_of_threads(settings.search.threads)
     graph = context.graph
     lattice = kernels.find_concepts(
@@ -60,12 +68,10 @@ def find_concepts(source: Edges | Context, min_support: float, settings: Setting
         graph.n_right,
         min_left=min_count,
         threads=threads,
-        until=None if limit is None else lambda: time.perf_counter() - started > limit,
+        until=_until(started, settings, tell),
     )
     if lattice is None:
-        raise LimitReached(
-            f"the time limit of {limit:g} s was reached before the lattice was whole; raise time_limit or min_support"
-        )
+        raise _limit_reached(settings, "the lattice was whole; raise time_limit or min_support")
     record = {
         "n_objects": graph.n_left,
         "n_attributes": graph.n_right,
@@ -80,6 +86,60 @@ def find_concepts(source: Edges | Context, min_support: float, settings: Setting
     return Concepts(lattice, context, record)
 
 
+def find_implications(
+    source: Edges | Context, basis: Literal["canonical", "direct"], settings: Settings, tell: Tell | None = None
+) -> Implications:
+    """Find a basis of the implications between the attributes of a context.
+
+    Parameters
+    ----------
+    source, settings, tell
+        As of `find_concepts`.
+    basis
+        As of `kernels.find_implications`.
+
+    Raises
+    ------
+    InputError
+        At bad input, cells that are counts, or where there is no such basis.
+    LimitReached
+        When the time is up.
+    """
+    started = time.perf_counter()
+    if basis not in ("canonical", "direct"):
+        raise InputError(f"basis = {basis!r} is none of canonical, direct")
+    context = source if isinstance(source, Context) else read_context(source, settings)
+    read, graph = time.perf_counter(), context.graph
+    until = _until(started, settings, tell)
+    found = kernels.find_implications(graph.indptr, graph.indices, graph.n_right, basis, until)
+    if found is None:
+        raise _limit_reached(settings, "the basis was whole; raise time_limit, or leave attributes out")
+    record = {
+        "n_objects": graph.n_left,
+        "n_attributes": graph.n_right,
+        "n_implications": len(found),
+        "basis": basis,
+        "seconds": {"ingest": read - started, "search": time.perf_counter() - read},
+        **context.record,
+    }
+    return Implications(found, context, record)
+
+
+def _until(started: float, settings: Settings, tell: Tell | None) -> Callable[[str, int, int], bool]:
+    limit = settings.search.time_limit
+
+    def until(made: str, done: int, n: int) -> bool:
+        if tell is not None:
+            tell(made, done, n)
+        return limit is not None and time.perf_counter() - started > limit
+
+    return until
+
+
+def _limit_reached(settings: Settings, what: str) -> LimitReached:
+    return LimitReached(f"the time limit of {settings.search.time_limit:g} s was reached before {what}")
+
+
 def read_context(source: Edges, settings: Settings) -> Context:
     """Read a context, with the objects and attributes that have no cross.
 
@@ -89,7 +149,7 @@ def read_context(source: Edges, settings: Settings) -> Context:
         At bad input, or cells that are counts.
     """
     opened, ingest = opened_rows(source, settings.ingest)
-    table = read_edge_table(opened, ingest, backend=settings.data_backend)
+    table = read_edge_table(opened, ingest, backend=settings.data_backend, may_be_empty=True)
     if ingest.weight is not None and settings.ingest.weight is None:
         refuse_counts(table, opened, ingest)
     said = account(table.summary)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bicliq import kernels
+from bicliq.pipeline.graphs.beyond_chance import best_beyond_chance
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.settings import SearchSettings
 from bicliq.pipeline.store.results import Run
@@ -17,9 +18,6 @@ from bicliq.pipeline.store.worth import By as RunBy
 
 LISTED, DRAWN = 150, 9
 """Groups of each kind (largest, most surprising) that the table lists, and those that are drawn."""
-
-SECONDS = 10.0
-"""What each of two searches for surprising groups may take; then the best so far are shown."""
 
 MEMBERS = 40
 """Members of a side that the table holds of a group; it says how many more there are."""
@@ -98,10 +96,9 @@ def groups_that_matter(run: Run, graph: BipartiteGraph, search: SearchSettings) 
 
     Where surprise is a column of the run, its row groups' statistics tell the most surprising ones.
     """
-    least = {name: getattr(search, name) for name in ("min_left", "min_right", "min_edges")}
     stored = run.stores("surprise") and run.state.complete
-    surprising = None if stored else _best(graph, LISTED, False, least)
-    drawn = _best(graph, DRAWN, True, least)
+    surprising = None if stored else best_beyond_chance(graph, LISTED, search, diverse=False)
+    drawn = best_beyond_chance(graph, DRAWN, search)
     orders: list[RunBy] = ["surprise", "edges"] if surprising is None else ["edges"]
     tops = [row for order in orders for row in run.top(LISTED, order, ids=False).select(["left", "right"]).to_pylist()]
     found = () if surprising is None else surprising.groups
@@ -113,14 +110,6 @@ def groups_that_matter(run: Run, graph: BipartiteGraph, search: SearchSettings) 
     rows.sort(key=lambda row: (-row["surprise"], -row["n_edges"]))
     pictures = pictures_of(graph, [(group.left, group.right) for group in drawn.groups], labels)
     return Matter(rows, pictures, (surprising is None or surprising.proven) and drawn.proven)
-
-
-def _best(graph: BipartiteGraph, k: int, diverse: bool, least: dict[str, Any]) -> kernels.FindResult:
-    csr = graph.indptr, graph.indices, graph.n_right
-    beyond = kernels.SurpriseTerms.unit
-    return kernels.top_bicliques(
-        *csr, k, "surprise", diverse=diverse, threads=0, time_limit=SECONDS, min_value=beyond, **least
-    )
 
 
 def _as_int64(group: Group) -> Group:

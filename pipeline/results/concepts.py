@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ import pyarrow.compute as pc
 
 from bicliq import kernels
 from bicliq.pipeline.columns import column_of
-from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.errors import InputError, LimitReached
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.results.as_table import AsTable
 from bicliq.pipeline.store.account import account_of
@@ -24,8 +25,8 @@ from bicliq.pipeline.words import shown
 if TYPE_CHECKING:
     from bicliq.pipeline.results.export_lattice import ExportedLattice
 
-BATCH = 65_536
-"""Concepts of a batch, at most."""
+BATCH, BATCH_IDS = 65_536, 1 << 20
+"""Rows of a batch, at most, and members of its concepts: those at the top have many objects."""
 
 SHOWN = 5
 """Concepts that the text of an object shows."""
@@ -52,6 +53,14 @@ class Context:
     objects: pa.Array
     attributes: pa.Array
     record: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"<a context of {self.graph.n_left:,} objects and {self.graph.n_right:,} attributes>"
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """What became of the rows of the table: see `account_of`."""
+        return account_of(self.record)
 
     def numbers(self, side: str, labels: Iterable[Any]) -> list[int]:
         """Numbers of objects or attributes by their labels.
@@ -138,14 +147,23 @@ class Concepts(AsTable):
 
     def batches(self) -> Iterator[pa.Table]:
         """Yield them as Arrow tables of bounded size, by their numbers."""
-        for first in range(0, len(self.lattice), BATCH):
-            last = min(first + BATCH, len(self.lattice))
+        for first, last in self._spans():
             if self.kept is None:
                 yield self._table(first, last)
                 continue
             wanted = self.kept[np.searchsorted(self.kept, first) : np.searchsorted(self.kept, last)]
             if wanted.size:
                 yield self._table(first, last).take(column_of(wanted - first))
+
+    def _spans(self) -> Iterator[tuple[int, int]]:
+        """First and last numbers of batches, the last one excluded."""
+        ends = np.cumsum(self.lattice.n_left + self.lattice.n_right.astype(np.int64))
+        first = 0
+        while first < len(ends):
+            most = (ends[first - 1] if first else 0) + BATCH_IDS
+            last = min(max(int(np.searchsorted(ends, most, "right")), first + 1), first + BATCH)
+            yield first, last
+            first = last
 
     def _table(self, first: int, last: int) -> pa.Table:
         lists = self.lattice.lists(first, last)
@@ -220,8 +238,8 @@ class Concepts(AsTable):
     def _has(self, side: str, wanted: list[int]) -> npt.NDArray[np.bool_]:
         """Which concepts of the lattice have all of these."""
         parts = [np.zeros(0, bool)]
-        for first in range(0, len(self.lattice), BATCH):
-            lists = self.lattice.lists(first, min(first + BATCH, len(self.lattice)))
+        for first, last in self._spans():
+            lists = self.lattice.lists(first, last)
             left = side == "objects"
             offsets, ids = (lists.left_offsets, lists.left) if left else (lists.right_offsets, lists.right)
             met = np.concatenate([[0], np.cumsum(np.isin(ids, wanted))])
@@ -257,16 +275,29 @@ class Concepts(AsTable):
         """Numbers of the concepts that lie next above one, in the whole lattice."""
         return self.lattice.upper[self.lattice.lower == self._checked(concept)].tolist()  # type: ignore[no-any-return]
 
-    def generators(self, concept: int) -> list[list[Any]] | None:
+    def generators(self, concept: int, *, time_limit: float | None = None) -> list[list[Any]] | None:
         """Return the minimal sets of attributes whose holders are the objects of a concept.
 
-        None for a concept without objects: which sets nobody has is told by `implications`.
+        There can be exponentially many. None for a concept without objects: which sets nobody has
+        is told by `implications`.
+
+        Raises
+        ------
+        LimitReached
+            After so many seconds.
         """
+        start, limit = time.perf_counter(), np.inf if time_limit is None else time_limit
         intent = self._intent(self._checked(concept))
         if not self.lattice.n_left[concept]:
             return None
         lacked = [np.setdiff1d(intent, self._intent(upper)) for upper in self.upper(concept)]
-        found = kernels.minimal_transversals([np.searchsorted(intent, some) for some in lacked], len(intent))
+        sets = [np.searchsorted(intent, some) for some in lacked]
+        found = kernels.minimal_transversals(sets, len(intent), lambda *_: time.perf_counter() - start > limit)
+        if found is None:
+            raise LimitReached(
+                f"the time limit of {limit:g} s was reached before concept {concept} had all of its generators; raise"
+                " time_limit, or leave them out"
+            )
         return [self.context.attributes.take(column_of(intent[some])).to_pylist() for some in found]
 
     def _intent(self, concept: int) -> npt.NDArray[np.int32]:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import file_system
+from bicliq.pipeline.results.concepts import BATCH
 from bicliq.pipeline.results.export import graphml_node, text_file, write_file, xml_attribute
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def _write_json(found: Concepts, system: Any, path: str) -> None:
 
 
 def _each_edge(found: Concepts, write: Callable[[int, int], Any]) -> None:
-    for batch in found.edges.to_batches():
+    for batch in found.edges.to_batches(BATCH):
         for low, up in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             write(low, up)
 

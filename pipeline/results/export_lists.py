@@ -1,4 +1,4 @@
-"""Itemsets and rules in files: rows with lists, which text and sheets show in a cell."""
+"""Itemsets, rules and implications in files: rows with lists, in text and sheets a cell each."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from bicliq.pipeline.extras import file_system
 from bicliq.pipeline.results.export import DELIMITERS, FORMULA, Format, format_of, write_file
 
 if TYPE_CHECKING:
+    from bicliq.pipeline.results.implications import Implications
     from bicliq.pipeline.results.itemsets import Listed
 
 OF_ROWS = ("parquet", "csv", "tsv", "xlsx", "jsonl")
@@ -27,14 +28,14 @@ APART = '[,"]|^\\s|\\s$|^$'
 
 @dataclass(frozen=True)
 class ExportedRows:
-    """What an export of itemsets or rules wrote.
+    """What an export of such rows wrote.
 
     Parameters
     ----------
     path, format
         The file.
     rows, bytes
-        Itemsets or rules in it, and its size.
+        Rows in it, and its size.
     guarded
         Cells that could be taken for formulas, and got an apostrophe before them.
     """
@@ -47,14 +48,14 @@ class ExportedRows:
 
 
 def export_rows(
-    found: Listed,
+    found: Listed | Implications,
     path: str | os.PathLike[str],
     format: str | None = None,
     *,
     overwrite: bool = False,
     bom: bool = False,
 ) -> ExportedRows:
-    """Write itemsets or rules to one file, batch by batch.
+    """Write itemsets, rules or implications to one file, batch by batch.
 
     Parameters
     ----------
@@ -107,7 +108,7 @@ def checked_format(place: str, format: str | None, *, overwrite: bool, bom: bool
     """
     kind = format or format_of(place)
     if kind not in OF_ROWS:
-        raise InputError(f"{place}: itemsets and rules are written as {', '.join(OF_ROWS)}, and not as {kind}")
+        raise InputError(f"{place}: rows with lists are written as {', '.join(OF_ROWS)}, and not as {kind}")
     if bom and kind not in DELIMITERS:
         raise InputError(f"{place}: {kind} has no byte order mark; leave bom out, or write CSV or TSV")
     system, target = file_system(place)
@@ -119,7 +120,7 @@ def checked_format(place: str, format: str | None, *, overwrite: bool, bom: bool
 class _Rows:
     """The batches of an export, counted as they pass; with lists as text where cells hold none."""
 
-    def __init__(self, found: Listed, as_text: bool) -> None:
+    def __init__(self, found: Listed | Implications, as_text: bool) -> None:
         self.found, self.as_text = found, as_text
         self.rows = self.guarded = 0
         self.sheet = type(found).__name__.lower()

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from bicliq import kernels
 from bicliq.pipeline.columns import column_of
-from bicliq.pipeline.errors import InputError, LimitReached
 from bicliq.pipeline.results.as_table import AsTable
-from bicliq.pipeline.results.concepts import Context
+from bicliq.pipeline.results.concepts import BATCH, Context
 from bicliq.pipeline.store.account import account_of
+
+if TYPE_CHECKING:
+    from bicliq.pipeline.results.export_lists import ExportedRows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,8 +31,8 @@ class Implications(AsTable):
         The basis, of numbers of attributes.
     context
         Of what.
-    basis
-        "canonical" or "direct".
+    record
+        As of `Concepts`, with n_implications and basis.
 
     Examples
     --------
@@ -40,49 +44,62 @@ class Implications(AsTable):
 
     found: kernels.Implications
     context: Context
-    basis: Literal["canonical", "direct"]
+    record: dict[str, Any]
 
     def __len__(self) -> int:
         return len(self.found)
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} implications, the {self.basis} basis of {self.context.graph.n_right:,} attributes>"
+        sides = f"the {self.record['basis']} basis of {self.context.graph.n_right:,} attributes"
+        return f"<{len(self):,} implications, {sides}>"
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield each as a dict of the columns of `to_arrow`."""
-        yield from self.to_arrow().to_pylist()
+        """Yield each as a dict of the columns of `schema`."""
+        for batch in self.batches():
+            yield from batch.to_pylist()
 
     @property
     def account(self) -> dict[str, Any]:
         """What became of the rows of the table: see `account_of`."""
-        return account_of(self.context.record)
+        return account_of(self.record)
 
-    def to_arrow(self) -> pa.Table:
-        """Return them as an Arrow table: premise, conclusion, count (of objects), support."""
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns: premise, conclusion, count (of objects), support."""
+        labels = pa.list_(self.context.attributes.type)
+        sides = [("premise", labels), ("conclusion", labels)]
+        return pa.schema([*sides, ("count", pa.int64()), ("support", pa.float64())])
+
+    def batches(self) -> Iterator[pa.Table]:
+        """Yield them as Arrow tables of bounded size."""
+        for first in range(0, len(self), BATCH):
+            yield self._table(np.arange(first, min(first + BATCH, len(self))))
+
+    def _table(self, numbers: npt.NDArray[np.int64]) -> pa.Table:
         found, labels = self.found, self.context.attributes
         sides = ((found.premise_offsets, found.premises), (found.conclusion_offsets, found.conclusions))
-        lists = [pa.ListArray.from_arrays(column_of(at), labels.take(column_of(ids))) for at, ids in sides]
-        counts = found.support.astype(np.int64)
+        wanted = column_of(numbers)
+        lists = [pa.ListArray.from_arrays(column_of(at), column_of(ids)).take(wanted) for at, ids in sides]
+        named = [pa.ListArray.from_arrays(some.offsets, labels.take(some.values)) for some in lists]
+        counts = found.support[numbers].astype(np.int64)
         support = column_of(counts / max(self.context.graph.n_left, 1))
-        return pa.table([*lists, column_of(counts), support], ["premise", "conclusion", "count", "support"])
+        return pa.Table.from_arrays([*named, column_of(counts), support], schema=self.schema)
 
+    def to_arrow(self) -> pa.Table:
+        """Return them as an Arrow table."""
+        return pa.concat_tables([self.schema.empty_table(), *self.batches()]).combine_chunks()
 
-def find_implications(
-    context: Context, basis: Literal["canonical", "direct"], time_limit: float | None
-) -> Implications:
-    """Find a basis of a context.
+    def top(self, k: int = 10) -> pa.Table:
+        """Return the k that most objects meet as an Arrow table; of equal ones the first."""
+        return self._table(np.argsort(-self.found.support.astype(np.int64), kind="stable")[:k])
 
-    Raises
-    ------
-    InputError
-        Where there is no such basis.
-    LimitReached
-        When the time is up.
-    """
-    if basis not in ("canonical", "direct"):
-        raise InputError(f"basis = {basis!r} is none of canonical, direct")
-    graph, limit = context.graph, float("inf") if time_limit is None else time_limit
-    found = kernels.find_implications(graph.indptr, graph.indices, graph.n_right, basis, limit)
-    if found is None:
-        raise LimitReached(f"the time limit of {limit:g} s was reached before the basis was whole; raise time_limit")
-    return Implications(found, context, basis)
+    def export(
+        self, path: str | os.PathLike[str], format: str | None = None, *, overwrite: bool = False, bom: bool = False
+    ) -> ExportedRows:
+        """Write them to a file: Parquet, CSV, TSV, Excel or JSON Lines.
+
+        Parameters and errors as of `pipeline.results.export_lists.export_rows`.
+        """
+        from bicliq.pipeline.results.export_lists import export_rows
+
+        return export_rows(self, path, format, overwrite=overwrite, bom=bom)

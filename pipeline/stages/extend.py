@@ -45,8 +45,8 @@ DIFFERS = 16
 OF_WHAT_STAYS = ("duplicates", "window")
 """Policies that are of no importance for what is taken away."""
 
-OF_LINES = ("comment", "skip")
-"""Policies that are of no importance for a table without lines."""
+OF_A_FILE = ("ragged", "nulls", "split", "comment", "skip", "encoding")
+"""Policies that say how a file is read, and not what its edges mean: each may have its own."""
 
 NO_EDGES: Int32s = np.zeros(0, np.int32)
 
@@ -309,20 +309,25 @@ def _store(
     return store_changed(store, base, tables, grown.sizes, grown.summary, grown.seconds, started)
 
 
-def same_policies(folder: GraphFolder, known: StoredGraph, settings: IngestSettings, *, delete: bool) -> None:
+def same_policies(
+    folder: GraphFolder, known: StoredGraph, settings: IngestSettings, *, delete: bool, alone: bool = True
+) -> None:
     """Refuse policies that are not those of the graph: its edges would mean two things.
 
-    What is taken away needs neither a way to unite weights nor a window; a table without lines
-    leaves out none.
+    What is taken away needs neither a way to unite weights nor a window; a table that is read alone
+    is read as its file needs.
     """
-    left_out = {*(OF_WHAT_STAYS if delete else ()), *OF_LINES} - ({*OF_LINES} & settings.model_fields_set)
+    left_out = {*(OF_WHAT_STAYS if delete else ()), *(OF_A_FILE if alone else ())}
     names = [name for name in POLICIES if name not in left_out]
     before = known.summary["policies"]
     now = json.loads(json.dumps({name: getattr(settings, name) for name in names}, default=str))
     differ = [name for name in names if before.get(name) != now[name]]
     if differ:
         said = ", ".join(f"{name} {now[name]!r} (the graph has {before.get(name)!r})" for name in differ)
-        raise InputError(f"{folder.uri}: a table is joined by the policies of its graph, but {said}")
+        raise InputError(
+            f"{folder.uri}: a table is joined by the policies of its graph, but {said}; leave that out, or begin another"
+            " store"
+        )
 
 
 def read_like(known: StoredGraph, source: Edges, settings: IngestSettings, **how: Any) -> EdgeTable:

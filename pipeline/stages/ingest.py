@@ -26,8 +26,9 @@ from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import CapacityError, InputError
 from bicliq.pipeline.events import say, tell, warn
 from bicliq.pipeline.formats import EdgeBatch, Edges, EdgeSource, open_edges, read_batches
-from bicliq.pipeline.formats.cells import SUMS, TOLD_SUMS
-from bicliq.pipeline.formats.forms import told_forms, told_names, told_odd
+from bicliq.pipeline.formats.cells import COLUMN_SUMS, SUMS, TOLD_SUMS
+from bicliq.pipeline.formats.forms import told_answers, told_forms, told_names, told_odd
+from bicliq.pipeline.formats.matrix import told_column_sums
 from bicliq.pipeline.graphs.bipartite import ROW_GROUP
 from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, place_data
 from bicliq.pipeline.redact import without_secrets
@@ -244,11 +245,13 @@ def read_edge_table(
     memory_limit: int | None = None,
     latest: float | None = None,
     in_step: bool = False,
+    may_be_empty: bool = False,
 ) -> EdgeTable:
     """Read an edge table into memory; what `ingest` does before it writes.
 
     `latest` is where a window of time ends that the table is joined to, in Unix seconds; `in_step`
-    says that the caller looks for groups in step, which other questions refuse.
+    says that the caller looks for groups in step, which other questions refuse, and `may_be_empty`
+    that a table without any edge is one as well, to which others have no answer.
 
     Raises
     ------
@@ -270,6 +273,7 @@ def read_edge_table(
         latest=latest,
         in_memory=True,
         in_step=in_step,
+        may_be_empty=may_be_empty,
     )
     assert isinstance(table, EdgeTable)  # it was asked for
     return table
@@ -282,6 +286,7 @@ def _read_table(
     backend: str,
     memory_limit: int | None = None,
     in_step: bool = False,
+    may_be_empty: bool = False,
     **how: Any,
 ) -> EdgeTable | EdgesOnDisk:
     """Read an edge table into memory, or sort its edges on disk where a limit asks for that."""
@@ -290,21 +295,14 @@ def _read_table(
     opened = open_edges(source, settings)
     place = place_data(backend, opened.bytes)
     table = place.run(lambda chosen: _read_by(opened, settings, progress, chosen, memory_limit, **how))
-    if len(table.left) == 0:
+    if len(table.left) == 0 and not may_be_empty:
         taken = "".join(f"; {without_secrets(sentence)}" for sentence in opened.assumed)
         raise InputError(
             f"{opened.uri}: no edge is left: {_dropped(table.summary)}; check the filters and the columns{taken}"
         )
     refuse_mixed(opened, (table.left_ids, table.right_ids))
-    sides = {"left": table.left_ids, "right": table.right_ids}
-    alike, said = told_forms(opened.uri, sides)
-    odd, told = told_odd(opened.uri, sides, settings.encoding)
-    said += told
-    if opened.layout is not None and opened.layout.header:
-        said += told_names(opened.uri, opened.columns, sides)
-    if table.summary["noted"].get(SUMS):
-        said += (f"{opened.uri}: {TOLD_SUMS}",)
-    table.summary["noted"] |= alike | odd
+    noted, said = _told(opened, settings, table)
+    table.summary["noted"] |= noted
     table.summary["assumed"] = list(map(without_secrets, (*opened.assumed, *said)))
     for sentence in table.summary["assumed"]:
         say("assumed", sentence)
@@ -317,6 +315,31 @@ def _read_table(
     }
     table.summary["seconds"] = round(time.perf_counter() - started, 6)
     return table
+
+
+def _told(
+    opened: EdgeSource, settings: IngestSettings, table: EdgeTable | EdgesOnDisk
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Return what the labels and entries of a table may be but for what they were taken for."""
+    sides = {"left": table.left_ids, "right": table.right_ids}
+    alike, said = told_forms(opened.uri, sides)
+    odd, told = told_odd(opened.uri, sides, settings.encoding)
+    said += told
+    layout, counted, n_twice = opened.layout, table.summary["noted"], table.summary["duplicates"]
+    if layout is not None and layout.header:
+        said += told_names(opened.uri, opened.columns, sides)
+    if layout is not None and layout.value is None:
+        said += told_answers(opened.uri, opened.columns, sides, len(table.left))
+    if counted.get(SUMS):
+        said += (f"{opened.uri}: {TOLD_SUMS}",)
+    if counted.get(COLUMN_SUMS):
+        said += (told_column_sums(opened),)
+    if opened.format == "mtx" and "value" in opened.columns and settings.duplicates == "first" and n_twice:
+        said += (
+            f"{opened.uri}: {n_twice:,} of its entries repeat others, of which the first counts; SciPy sums them: say"
+            " duplicates = 'sum' if that is meant",
+        )
+    return alike | odd, said
 
 
 def _read_by(
@@ -413,7 +436,9 @@ def _place_of(batch: EdgeBatch, settings: IngestSettings, time: float) -> str | 
 def _dropped(summary: dict[str, Any]) -> str:
     """What was read and dropped, in words."""
     said = ", ".join(f"{n:,} dropped {name.replace('_', ' ')}" for name, n in account(summary)["dropped"].items())
-    return f"{summary['rows_read']:,} rows were read" + (f" ({said})" if said else "")
+    empty = summary["noted"].get("empty_rows")
+    tied = f"{empty:,} rows of it tie nothing, and " if empty else ""
+    return f"{tied}{summary['rows_read']:,} rows were read" + (f" ({said})" if said else "")
 
 
 # ---- writing -------------------------------------------------------------------------------------

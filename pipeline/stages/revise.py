@@ -69,7 +69,7 @@ def revise(
     """
     folder = store.graph(graph)
     known = folder.record()
-    same_policies(folder, known, settings, delete=False)
+    same_policies(folder, known, settings, delete=False, alone=False)
     table = read_like(known, source, settings, backend=backend, memory_limit=memory_limit)
     same_weights(folder, read_edge_rows(folder).weights is not None, table.weight is not None)
     extended = _with_edges_of(store, graph, table)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 
 import networkx as nx
 import numpy as np
@@ -164,13 +168,94 @@ def test_the_command_says_what_the_function_does(capsys, tmp_path):
     assert (record["n_concepts"], record["n_covers"], record["found"], record["covers"]) == (65, 148, 65, 148)
     found = bicliq.concepts(context("tealady"))
     best = found.top(3).to_pylist()
-    assert record["concepts"] == [{**row, "generators": found.generators(row["concept"])} for row in best]
+    assert record["concepts"] == best
     assert record["out"]["concepts"] == 65
     assert out.read_text().startswith("digraph")
     assert invoke(["lattice", str(context("tealady")), "--out", str(out)]) == 2
     assert "there already" in capsys.readouterr().err
     assert invoke(["lattice", str(context("digits")), "--min-stability", "1"]) == 0
     assert "concepts of 10 objects and 7 attributes" in capsys.readouterr().out
+
+
+def test_the_command_shows_generators_where_they_are_asked_for(capsys):
+    asked = ["lattice", str(context("digits")), "--top", "3", "--generators"]
+    assert invoke([*asked, "--json"]) == 0
+    found = bicliq.concepts(context("digits"))
+    rows = json.loads(capsys.readouterr().out)["concepts"]
+    assert [row["generators"] for row in rows] == [found.generators(row["concept"]) for row in rows]
+    assert invoke(asked) == 0
+    assert "{" + str(rows[0]["generators"][0][0]) in capsys.readouterr().out
+
+
+def too_many_generators(folder):
+    """Ten objects that lack 40 attributes each, and one that has all: 40 to the power of 10."""
+    table = np.ones((11, 400), bool)
+    for g in range(10):
+        table[g, 40 * g : 40 * g + 40] = False
+    path = folder / "many.csv"
+    pd.DataFrame(table.astype(int), [f"g{g}" for g in range(11)], [f"m{m}" for m in range(400)]).to_csv(path)
+    return path
+
+
+def test_a_time_limit_ends_generators(capsys, tmp_path):
+    path = too_many_generators(tmp_path)
+    found = bicliq.concepts(path)
+    with pytest.raises(bicliq.LimitReached, match="generators"):
+        found.generators(len(found) - 1, time_limit=0.2)
+    assert invoke(["lattice", str(path), "--generators", "--top", "1024", "--time-limit", "2"]) == 3
+    assert "generators; raise --time-limit" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("basis", ["canonical", "direct"])
+def test_the_command_tells_implications(basis, capsys, tmp_path):
+    out = tmp_path / "implications.csv"
+    asked = ["lattice", str(context("lattice")), "--implications", basis]
+    assert invoke([*asked, "--json", "--top", "1000", "--out", str(out)]) == 0
+    record = json.loads(capsys.readouterr().out)
+    found = bicliq.implications(context("lattice"), basis)
+    rows = [*found]
+    assert record["found"] == record["n_implications"] == len(rows) == record["out"]["rows"]
+    assert record["implications"] == sorted(rows, key=lambda row: -row["count"]) == found.top(1000).to_pylist()
+    written = pd.read_csv(out)
+    assert written["count"].tolist() == [row["count"] for row in rows]
+    assert written["conclusion"].tolist() == [", ".join(row["conclusion"]) for row in rows]
+    assert invoke([*asked, "--top", "2"]) == 0
+    said = capsys.readouterr().out
+    assert f"{len(rows)} implications, the {basis} basis of" in said
+    assert f"the best 2 of {len(rows)}" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--min-support", "0.1"], "--min-support is for concepts"),
+        (["--of", "duck"], "--of is for concepts"),
+        (["--by", "support"], "--by is for concepts"),
+        (["--generators"], "--generators is for concepts"),
+        (["--out", "x.dot"], "which format?"),
+        (["--overwrite"], "--overwrite is for the file of --out"),
+    ],
+)
+def test_implications_refuse_what_is_for_concepts(options, said, capsys):
+    assert invoke(["lattice", str(context("digits")), "--implications", "direct", *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("of", [[], ["--implications", "canonical"], ["--implications", "direct"]])
+def test_long_work_on_a_lattice_ends_when_it_is_told_to(of, capsys, tmp_path):
+    path = tmp_path / "chance.csv"
+    pd.DataFrame((np.random.default_rng(5).random((60, 60)) < 0.8).astype(int)).to_csv(path)
+    assert invoke(["lattice", str(path), *of, "--time-limit", "0.3"]) == 3
+    assert "--time-limit" in capsys.readouterr().err
+    command = [sys.executable, "-m", "bicliq.flows.cli", "lattice", str(path), *of]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        time.sleep(4)
+        running.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        out, err = running.communicate(timeout=20)
+    assert time.monotonic() - sent < 5
+    assert (running.returncode, out) == (130, "")
+    assert "interrupted" in err
 
 
 def test_implications_have_labels_and_say_how_many():

@@ -6,7 +6,10 @@ import base64
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from itertools import product
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import bicliq.pipeline.notify
@@ -17,7 +20,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.questions.find import FindAsked, find_in_run
 from bicliq.pipeline.rules import Fitting, find_fitting
 from bicliq.pipeline.run import resume, run
-from bicliq.pipeline.settings import NotifySettings, load_settings
+from bicliq.pipeline.settings import NotifySettings, SearchSettings, load_settings
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.update import update
@@ -68,14 +71,16 @@ def settings(tmp_path, webhook, **notify):
     )
 
 
-def test_a_finished_run_is_told_with_its_largest_groups_and_a_text_for_people(tmp_path, webhook):
+def test_a_finished_run_is_told_with_its_groups_beyond_chance_and_a_text_for_people(tmp_path, webhook):
     record = run(EDGES, settings(tmp_path, webhook))
     (told,) = webhook.told
     assert (told["event"], told["run"], told["digest"]) == ("finished", record.run, record.digest)
     assert told["bicliques"] == COUNTS["UCforum"]
-    assert told["groups"][0]["n_left"] * told["groups"][0]["n_right"] == record.largest["n_edges"]
+    asked = FindAsked(top=bicliq.pipeline.notify.GROUPS, by="surprise", diverse=True)
+    best = find_in_run(record.run, asked, load_settings(store=record.store))["groups"]
+    assert [(g["n_left"], g["n_right"]) for g in told["groups"]] == [(g["n_left"], g["n_right"]) for g in best]
     assert told["text"].startswith(f"Bicliq: run {record.run} finished: 16,261 maximal bicliques of 899 left")
-    assert len(told["text"].splitlines()) == 1 + bicliq.pipeline.notify.GROUPS
+    assert len(told["text"].splitlines()) == 1 + len(best) > 1
 
 
 def test_a_run_that_changes_nothing_is_not_told_again(tmp_path, webhook):
@@ -128,6 +133,32 @@ def test_groups_count_from_the_edges_that_are_asked_for(tmp_path, webhook):
     (told,) = webhook.told
     assert f"{large:,} bicliques of at least 40 edges" in told["reasons"][1]
     assert all(group["n_left"] * group["n_right"] >= 40 for group in told["groups"])
+
+
+def by_lot(rings):
+    """Edges of a table without structure, with so many rings of 6 × 7 in it."""
+    random = np.random.default_rng(1)
+    weights = [np.arange(1, n + 1) ** -0.9 for n in (600, 120)]
+    edges = set(zip(*(random.choice(w.size, 4000, p=w / w.sum()).tolist() for w in weights), strict=True))
+    blocks = [product(range(100 + 6 * i, 106 + 6 * i), range(60 + 7 * i, 67 + 7 * i)) for i in range(rings)]
+    return [(f"u{u}", f"i{v}") for u, v in sorted(edges.union(*blocks))]
+
+
+def test_groups_stand_beside_what_chance_gives_and_those_that_it_gives_are_told_where_a_rule_asks(tmp_path, webhook):
+    for rings in (0, 1):
+        table = pa.table(dict(zip(("who", "what"), zip(*by_lot(rings), strict=True), strict=True)))
+        asked = settings(tmp_path / str(rings), webhook)
+        run(table, asked.model_copy(update={"search": SearchSettings(min_left=2, min_right=2)}))
+    plain, ring = webhook.told
+    assert plain["groups"] == []
+    assert plain["text"].splitlines()[1:] == [bicliq.pipeline.notify.NONE_BEYOND]
+    group = ring["groups"][0]
+    assert (group["n_left"], group["n_right"], group["n_edges"]) == (6, 7, 42)
+    assert all(each["surprise"] > 0 for each in ring["groups"])
+    assert f"(chance gives {group['expected']:.2g} of its 42 edges: surprise {group['surprise']:.0f})" in ring["text"]
+    run(table, settings(tmp_path / "named", webhook, webhook_members="u0"))
+    assert webhook.told[2]["groups"][0]["surprise"] < 0
+    assert "not beyond chance; left u0)" in webhook.told[2]["text"]
 
 
 @pytest.fixture(scope="module")
@@ -248,7 +279,8 @@ def test_an_update_is_told_with_the_groups_that_appeared(tmp_path, webhook):
     assert (told["event"], told["run"], told["digest"]) == ("finished", found.version, found.digest)
     assert (told["parent"], told["appeared"], told["vanished"]) == (found.parent, 1, 2)
     assert told["text"].startswith(f"Bicliq: version {found.version} of run {found.parent}: 1 edges joined, 0 gone; 1 ")
-    assert [(group["left"], group["right"]) for group in told["groups"]] == [(["ann", "bob", "cid"], ["jam", "tea"])]
+    assert told["groups"] == []
+    assert told["text"].splitlines()[1:] == [bicliq.pipeline.notify.NONE_BEYOND]
     update(csv(tmp_path / "same.csv", [("cid", "jam")]), settings(tmp_path, webhook))
     assert len(webhook.told) == 1
 
@@ -279,12 +311,12 @@ def test_rules_of_an_update_look_at_what_appeared_and_not_at_what_was_there(tmp_
 @pytest.mark.usefixtures("shop")
 def test_a_second_update_does_not_tell_of_what_the_first_one_brought(tmp_path, webhook):
     for rows in ([("cid", "jam")], [("zoe", "gin")]):
-        found = update(csv(tmp_path / "new.csv", rows), settings(tmp_path, webhook, webhook_groups=1))
+        found = update(csv(tmp_path / "new.csv", rows), settings(tmp_path, webhook, webhook_edges=2))
     layers = open_run(found.store, found.version).folder.record().layers
     assert layers == [found.version]  # it took in the layer of the first
     shown = [[(group["left"], sorted(group["right"])) for group in told["groups"]] for told in webhook.told]
     assert shown == [[(["ann", "bob", "cid"], ["jam", "tea"])], [(["zoe"], ["gin", "rum"])]]
-    assert "1 bicliques that appeared" in webhook.told[1]["reasons"][1]
+    assert "not beyond chance; 2 edges, at least 2)" in webhook.told[1]["text"]
 
 
 @pytest.mark.usefixtures("shop")

@@ -109,9 +109,17 @@ def test_generators_are_those_of_their_definition(seed):
                 assert numbers == reference.generators(known, frozenset(map(int, row["intent"])))
 
 
-def test_a_time_limit_ends_a_basis():
-    table = np.random.default_rng(3).random((60, 60)) < 0.8
-    assert kernels.find_implications(*csr_of(table), "direct", time_limit=0.2) is None
+@pytest.mark.parametrize(("basis", "made"), [("direct", "attributes done"), ("canonical", "implications found")])
+def test_a_basis_tells_how_far_it_is_and_ends_when_asked(basis, made):
+    table, told = np.random.default_rng(3).random((60, 60)) < 0.8, []
+
+    def until(*how_far):
+        told.append(how_far)
+        return len(told) > 3
+
+    assert kernels.find_implications(*csr_of(table), basis, until) is None
+    assert {words for words, _, _ in told} == {made}
+    assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
 
 
 @pytest.mark.parametrize("seed", range(5))

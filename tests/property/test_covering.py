@@ -219,3 +219,40 @@ def test_no_more_surprising_groups_are_chosen_than_are_asked_for() -> None:
     blocks = tuple((6 * block + u, 6 * block + v) for block in range(5) for u in range(6) for v in range(6))
     chosen = [found(Graph(30, 30, blocks), k, SURPRISE_UNIT, objective="surprise", diverse=True) for k in (2, 5, 9)]
     assert [len(groups) for groups in chosen] == [2, 5, 5]
+
+
+@st.composite
+def overlapping_blocks(draw: st.DrawFn) -> Graph:
+    """Blocks that share members and edges, a few edges by lot, and pairs that nobody shares."""
+    edges = {(60 + n, 60 + n) for n in range(300)}
+    for _ in range(draw(st.integers(3, 9))):
+        sides = [(draw(st.integers(0, 40)), draw(st.integers(4, 9))) for _ in range(2)]
+        edges |= set(product(*(range(first, first + n) for first, n in sides)))
+    lots = draw(st.lists(st.tuples(st.integers(0, 25), st.integers(0, 25)), max_size=20))
+    return Graph(360, 360, tuple(sorted(edges.union(lots))))
+
+
+@SOME
+@given(overlapping_blocks(), st.integers(1, 7), st.integers(0, 99))
+def test_covers_beyond_chance_count_no_edge_twice(graph: Graph, k: int, least: int) -> None:
+    """What groups add is what all their edges are worth, each once, less what choosing costs."""
+    worths, present = surprises(graph), (len({u for u, _ in graph.edges}), len({v for _, v in graph.edges}))
+    expected = [each for each in greedy_cover(bicliques(graph, {}), worths, k, present) if each[0] >= least << 20]
+    for side in ("left", "right"):
+        asked: dict[str, Any] = {"objective": "surprise", "diverse": True, "side": side, "min_value": float(least)}
+        cover = found(graph, k, SURPRISE_UNIT, **asked)
+        assert cover == expected
+    covered = {pair for _, left, right in cover for pair in product(left, right)}
+    costs = sum(cost(present[0], len(left)) + cost(present[1], len(right)) for _, left, right in cover)
+    assert sum(value for value, _, _ in cover) == sum(worths[pair] for pair in covered) - costs
+
+
+def test_what_fell_below_all_that_was_asked_for_is_searched_beside_the_rest() -> None:
+    """The second best shares edges with the best, so that the third adds more."""
+    sides = [(range(9), range(9)), (range(5, 14), range(5, 14)), (range(20, 25), range(20, 27))]
+    edges = {(60 + n, 60 + n) for n in range(300)}.union(*(set(product(*block)) for block in sides))
+    graph = Graph(360, 360, tuple(sorted(edges)))
+    first, second, third = (tuple(map(list, block)) for block in sides)
+    for k, diverse, expected in ((3, False, [first, second, third]), (2, True, [first, third])):
+        chosen = found(graph, k, SURPRISE_UNIT, objective="surprise", diverse=diverse)
+        assert [(left, right) for _, left, right in chosen] == expected

@@ -129,11 +129,15 @@ class BestSearch {
     Sink sink = own().sink(best_);
     climb_from_first(s.graph, s.sizes, sink, s.order, s.bounds, best_, Own::kGreedyEdges, own().most_fruitless(), checker());
   }
-  /// From roots that promise most, one step from many.
+  /// From roots that promise most, one step from many. Where choices cost and much was looked at in
+  /// other parts, these are the cheapest ones alone: small groups far from hubs are there.
   void climb_far(BestList& best) {
+    constexpr u64 kMostEdges = 1 << 24, kLooksAgain = 2;  // 0.1 s; at every edge
     const Stage& s = stage_;
     Sink sink = own().sink(best);
-    climb_where_promising(s.graph, s.sizes, sink, s.order, s.bounds, best.least(), own().choices_cost(), checker());
+    const bool again = own().choices_cost() && edges_far_ >= kMostEdges;
+    const u64 most = again ? std::min(kMostEdges, kLooksAgain * s.graph.column_rows.size()) : kMostEdges;
+    edges_far_ += climb_where_promising(s.graph, s.sizes, sink, s.order, s.bounds, best.least(), own().choices_cost(), most, checker());
   }
   void search() {
     check();
@@ -143,6 +147,7 @@ class BestSearch {
   const FindRequest request_;
   BestList best_;
   Stage stage_;
+  u64 edges_far_ = 0;  // that greed has looked at, one step from many roots
   mutable std::mutex mutex_;
   double prepare_seconds_ = 0, search_seconds_ = 0;
 

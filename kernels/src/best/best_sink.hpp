@@ -247,7 +247,8 @@ class BestSink : public KeepingSink<BestSink> {
       terms_.clear();
       for (u32 i = 0; i < n_rows; ++i) terms_.push_back(scores_.row_terms[rows[i]]);
       const u32 n = std::min(n_rows, scores_.sizes.max_rows);
-      std::partial_sort(terms_.begin(), terms_.begin() + n, terms_.end(), std::greater<i64>());
+      if (n < n_rows) std::nth_element(terms_.begin(), terms_.begin() + n, terms_.end(), std::greater<i64>());
+      std::sort(terms_.begin(), terms_.begin() + n, std::greater<i64>());
       sum_prefixes(terms_.data(), n);
     }
     each([this](u32 count, u32 column) { add(count, column); });

@@ -25,6 +25,7 @@ class Greedy {
       : g_(graph), sizes_(sizes), sink_(sink), budget_(budget), counts_(graph.n_columns, 0), sums_(graph.n_columns, 0), joined_(graph.n_columns, false) {}
 
   bool has_budget() const { return spent_ < budget_; }
+  u64 spent() const { return spent_; }
 
   /// What the columns promise that may join a root first, squared: large promises count; or what
   /// the best one promises.
@@ -125,11 +126,11 @@ void climb_from_first(const Graph& graph, const Sizes& sizes, Sink& sink, const 
 
 /// Climbs from those of the roots that promise most, each outside of what the others have reached;
 /// `bounds` of less than `least` rule roots out. Where choices cost, the best column of a root says
-/// what it promises, and all roots are looked at. `check` may end it.
+/// what it promises, and all roots are looked at, the cheapest first, for `most_edges` edges.
+/// Returns how many edges that took. `check` may end it.
 template <class Sink, class Check>
-void climb_where_promising(const Graph& graph, const Sizes& sizes, Sink& sink, std::vector<u32> roots,
-                           const std::vector<i64>& bounds, i64 least, bool choices_cost, const Check& check) {
-  constexpr u64 kMostEdges = 1 << 24;  // 0.1 s
+u64 climb_where_promising(const Graph& graph, const Sizes& sizes, Sink& sink, std::vector<u32> roots,
+                           const std::vector<i64>& bounds, i64 least, bool choices_cost, u64 most_edges, const Check& check) {
   const u64 share = choices_cost ? 1 : 24;  // of the edges that opening all of them would look at
   constexpr usize kClimbs = 64;
   roots.erase(std::remove_if(roots.begin(), roots.end(), [&](u32 v) { return bounds[v] < least; }), roots.end());
@@ -140,7 +141,7 @@ void climb_where_promising(const Graph& graph, const Sizes& sizes, Sink& sink, s
     all += cost[v];
   }
   std::sort(roots.begin(), roots.end(), [&](u32 a, u32 b) { return std::make_pair(cost[a], a) < std::make_pair(cost[b], b); });
-  const u64 budget = std::min(all / share, kMostEdges);
+  const u64 budget = std::min(all / share, most_edges);
   Greedy<Sink> looks(graph, sizes, sink, budget);
   std::vector<std::pair<double, u32>> promises;
   for (usize i = 0; i < roots.size() && looks.has_budget(); ++i) {
@@ -156,6 +157,7 @@ void climb_where_promising(const Graph& graph, const Sizes& sizes, Sink& sink, s
     greedy.climb(promises[i].second);
     ++climbs;
   }
+  return looks.spent();
 }
 
 }  // namespace bicliq::best

@@ -122,9 +122,13 @@ class PairBounds {
     for (u32 i = 0; i < n; ++i) most += std::max(sums_[i] * rounding - a_row, 0.0);
     if (most < least) return 0;
     best_.assign(sums_.begin(), sums_.begin() + n);
-    std::partial_sort(best_.begin(), best_.begin() + last, best_.end(), std::greater<float>());
+    if (first < n) std::nth_element(best_.begin(), best_.begin() + first, best_.end(), std::greater<float>());
     double worth = 2 - paid;
     for (u32 s = 1; s <= last; ++s) {
+      if (s == first + 1) {
+        if (last < n) std::nth_element(best_.begin() + first, best_.begin() + last, best_.end(), std::greater<float>());
+        std::sort(best_.begin() + first, best_.begin() + last, std::greater<float>());
+      }
       worth += best_[s - 1] * rounding;
       if (s >= first && u64{s} * (n_members_ + t) >= scores_.sizes.min_edges && worth - row_cost(s) >= least) return s;
     }

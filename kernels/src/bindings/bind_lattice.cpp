@@ -40,6 +40,13 @@ nb::object sizes_of(const Concepts& concepts, bool left) {
     sizes.push_back(static_cast<i32>(concepts.list(left ? Concepts::left : Concepts::right, number).size()));
   return numpy_of(std::move(sizes));
 }
+/// Ends of edges at the vertices of a side, over all concepts.
+u64 steps_of(const Concepts& concepts, bool left, const Wide& start) {
+  u64 n = 0;
+  for (u32 number = 0; number < concepts.size(); ++number)
+    for (const i32 id : concepts.list(left ? Concepts::left : Concepts::right, number)) n += static_cast<u64>(start.data()[id + 1] - start.data()[id]);
+  return n;
+}
 
 /// Covers, with what they read.
 class CoverStream {
@@ -61,44 +68,46 @@ class CoverStream {
   const Apart<Covers> covers_;
 };
 
-/// Ends what runs without the lock where Python was interrupted, or the time is up.
+/// Asks Python, some fifty times a second and without the lock between, whether to end.
 class Patience {
  public:
   struct Ended {};
-  explicit Patience(double seconds) : seconds_(seconds) {}
-  void operator()() const {
-    if (++calls_ % 256) return;
-    hear_interrupts();
-    if (std::chrono::duration<double>(Clock::now() - start_).count() > seconds_) throw Ended();
+  explicit Patience(const nb::object& until) : until_(until) {}
+  void operator()(u64 done) const {
+    if (++calls_ % 16 || Clock::now() < next_) return;
+    const nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (!until_.is_none() && nb::cast<bool>(until_(done))) throw Ended();
+    next_ = Clock::now() + std::chrono::milliseconds(20);
   }
 
  private:
   using Clock = std::chrono::steady_clock;
-  const double seconds_;
-  const Clock::time_point start_ = Clock::now();
+  const nb::object& until_;
+  mutable Clock::time_point next_{};
   mutable u64 calls_ = 0;
 };
 /// What `make` returns; nothing where its patience ended.
 template <class Make>
-auto within(double seconds, const Make& make) -> std::optional<decltype(make(std::declval<const Patience&>()))> {
+auto within(const nb::object& until, const Make& make) -> std::optional<decltype(make(std::declval<const Patience&>()))> {
   const nb::gil_scoped_release release;
   try {
-    return make(Patience(seconds));
+    return make(Patience(until));
   } catch (const Patience::Ended&) {
     return std::nullopt;
   }
 }
 
-nb::object basis_of(const Wide& start, const Values& row, u32 n_attributes, bool direct, double seconds) {
+nb::object basis_of(const Wide& start, const Values& row, u32 n_attributes, bool direct, const nb::object& until) {
   const Rows rows = rows_of(start, row);
-  auto found = within(seconds, [&](const Patience& check) {
+  auto found = within(until, [&](const Patience& check) {
     return direct ? direct_basis(rows, n_attributes, check) : CanonicalBasis<Patience>(rows, n_attributes, check).run();
   });
   if (!found) return nb::none();
   return arrays_of(std::move(found->premise_offsets), std::move(found->premises), std::move(found->conclusion_offsets), std::move(found->conclusions), std::move(found->support));
 }
 
-nb::object transversals_of(const Values& offsets, const Values& ids, u32 n, double seconds) {
+nb::object transversals_of(const Values& offsets, const Values& ids, u32 n, const nb::object& until) {
   const std::size_t n_sets = offsets.size() - 1;
   check_lists(offsets, ids, n_sets);
   Family family(n);
@@ -109,13 +118,14 @@ nb::object transversals_of(const Values& offsets, const Values& ids, u32 n, doub
       Family::put(set, static_cast<u32>(id));
     }
   }
-  auto found = within(seconds, [&](const Patience& check) {
+  auto found = within(until, [&](const Patience& check) {
     std::vector<i32> starts{0}, numbers;
     each_transversal(family, [&](const std::vector<u32>& chosen) {
       numbers.insert(numbers.end(), chosen.begin(), chosen.end());
       std::sort(numbers.begin() + starts.back(), numbers.end());
+      if (numbers.size() > 0x7fffffff) throw std::length_error("transversals have more than 2^31 - 1 numbers");
       starts.push_back(static_cast<i32>(numbers.size()));
-    }, check);
+    }, [&] { check(starts.size() - 1); });
     return std::make_pair(std::move(starts), std::move(numbers));
   });
   if (!found) return nb::none();
@@ -139,12 +149,13 @@ void bind_lattice(nb::module_& module) {
           "left_offsets"_a, "left"_a, "right_offsets"_a, "right"_a)
       .def("number", [](Concepts& concepts) { without_lock([&] { concepts.number(); }); })
       .def("lists", &lists_of, "first"_a, "last"_a)
-      .def("sizes", &sizes_of, "left"_a);
+      .def("sizes", &sizes_of, "left"_a)
+      .def("steps", &steps_of, "left"_a, "start"_a);
   nb::class_<CoverStream>(module, "CoverStream")
       .def(nb::init<Held, bool, const Wide&, const Values&, u32, u32>(), "concepts"_a, "left"_a, "start"_a, "row"_a, "n_others"_a, "least"_a)
       .def("next", &CoverStream::next);
-  module.def("implications", &basis_of, "start"_a, "row"_a, "n_attributes"_a, "direct"_a, "seconds"_a);
-  module.def("minimal_transversals", &transversals_of, "offsets"_a, "ids"_a, "n"_a, "seconds"_a);
+  module.def("implications", &basis_of, "start"_a, "row"_a, "n_attributes"_a, "direct"_a, "until"_a.none());
+  module.def("minimal_transversals", &transversals_of, "offsets"_a, "ids"_a, "n"_a, "until"_a.none());
 }
 
 }  // namespace bicliq

@@ -32,17 +32,32 @@ class Concepts {
   void add(Span extent, Span intent) { put(left, extent), put(right, intent); }
   /// No more come: numbers them.
   void number() {
-    order_.resize(start_[left].size() - 1);
-    std::iota(order_.begin(), order_.end(), 0u);
-    std::sort(order_.begin(), order_.end(), [&](u32 a, u32 b) {
+    std::vector<u32> order(start_[left].size() - 1);
+    std::iota(order.begin(), order.end(), 0u);
+    std::sort(order.begin(), order.end(), [&](u32 a, u32 b) {
       const Span x = given(left, a), y = given(left, b), s = given(right, a), t = given(right, b);
       return x.size() != y.size() ? x.size() > y.size() : std::lexicographical_compare(s.begin(), s.end(), t.begin(), t.end());
     });
+    for (const Side side : {left, right}) {
+      std::vector<Place> places;
+      places.reserve(order.size());
+      for (const u32 i : order) places.push_back({start_[side][i], static_cast<u32>(given(side, i).size())});
+      place_[side] = std::move(places);
+      start_[side] = {};
+    }
   }
-  u32 size() const { return static_cast<u32>(order_.size()); }
-  Span list(Side side, u32 number) const { return given(side, order_[number]); }
+  u32 size() const { return static_cast<u32>(place_[left].size()); }
+  Span list(Side side, u32 number) const {
+    const Place& at = place_[side][number];
+    return {ids_[side].data() + at.first, ids_[side].data() + at.first + at.size};
+  }
+  void fetch_place(Side side, u32 number) const { __builtin_prefetch(&place_[side][number]); }
 
  private:
+  struct Place {
+    u64 first;
+    u32 size;
+  };
   Span given(Side side, u32 i) const { return {ids_[side].data() + start_[side][i], ids_[side].data() + start_[side][i + 1]}; }
   void put(Side side, Span ids) {
     ids_[side].insert(ids_[side].end(), ids.begin(), ids.end());
@@ -51,7 +66,7 @@ class Concepts {
 
   std::vector<u64> start_[2]{{0}, {0}};
   std::vector<i32> ids_[2];
-  std::vector<u32> order_;
+  std::vector<Place> place_[2];
 };
 
 class Covers {
@@ -61,17 +76,16 @@ class Covers {
   Covers(const Concepts& concepts, Concepts::Side side, Rows rows, u32 n_others, u32 least)
       : concepts_(concepts), side_(side), rows_(rows), n_others_(n_others), least_(least), place_(n_others, kFree) {
     lay_columns();
+    for (u64 id = 0; id < rows_.size(); ++id) vertex_hash_.push_back(mix(id + kLeftSeed));
     std::size_t room = 16;
     while (room < 2 * static_cast<std::size_t>(concepts_.size())) room *= 2;
-    table_.assign(room, kFree);
-    hash_.reserve(concepts_.size());
+    table_.assign(room, {0, kFree});
     for (u32 number = 0; number < concepts_.size(); ++number) {
       u64 hash = 0;
-      for (const i32 id : list(number)) hash += hash_of(id);
-      hash_.push_back(hash);
-      std::size_t at = mix(hash) & (room - 1);
-      while (table_[at] != kFree) at = (at + 1) & (room - 1);
-      table_[at] = number;
+      for (const i32 id : list(number)) hash += vertex_hash_[static_cast<u32>(id)];
+      std::size_t at = slot_of(hash);
+      while (table_[at].number != kFree) at = (at + 1) & (room - 1);
+      table_[at] = {tag_of(hash), number};
     }
   }
 
@@ -91,10 +105,14 @@ class Covers {
   static constexpr u64 kSteps = u64{1} << 26, kColumnBytes = u64{1} << 26;  // some 50 ms; of columns as bits
   struct Candidate {
     u32 size, place;
+    u64 hash = 0;
+    std::size_t slot = 0;
+  };
+  struct Slot {
+    u32 tag, number;
   };
 
   Span list(u32 number) const { return concepts_.list(side_, number); }
-  static u64 hash_of(i32 id) { return mix(static_cast<u64>(id) + kLeftSeed); }
 
   void lay_columns() {
     const u64 words = (rows_.size() + 63) / 64;
@@ -124,13 +142,13 @@ class Covers {
     kept_.clear();
     for (const Candidate each : candidates_) {
       if (each.size < least_ || !each.size) break;
-      if (std::none_of(kept_.begin(), kept_.end(), [&](u32 kept) { return lies_in(each.place, kept); })) kept_.push_back(each.place);
+      if (std::none_of(kept_.begin(), kept_.end(), [&](Candidate kept) { return lies_in(each.place, kept.place); })) kept_.push_back(each);
     }
     steps_ += met_ * kept_.size() * words_;
     if (!candidates_.empty()) batch.largest.back() = static_cast<i32>(candidates_[0].size);
     const std::size_t first = batch.to.size();
-    for (const u32 place : kept_) batch.to.push_back(static_cast<i32>(number_of(own, place)));
-    if ((candidates_.empty() || !candidates_[0].size) && !least_) batch.to.push_back(static_cast<i32>(number_of(own, kFree)));
+    if ((candidates_.empty() || !candidates_[0].size) && !least_) kept_.push_back({0, 0});
+    number_kept(own, batch.to);
     std::sort(batch.to.begin() + static_cast<std::ptrdiff_t>(first), batch.to.end());
     batch.from.resize(batch.to.size(), static_cast<i32>(next_));
   }
@@ -147,6 +165,8 @@ class Covers {
   }
   void meet_by_bits(Span own) {
     words_ = static_cast<u32>((own.size() + 63) / 64);
+    own_hash_.clear();
+    for (const i32 x : own) own_hash_.push_back(vertex_hash_[static_cast<u32>(x)]);
     others_.clear();
     u32 at = 0;
     for (const i32 x : own) {
@@ -190,24 +210,43 @@ class Covers {
       if (x[w] & ~y[w]) return false;
     return true;
   }
-  /// The number of the concept whose list has these bits; `kFree`: of the empty one.
-  u32 number_of(Span own, u32 place) {
-    found_.clear();
-    u64 hash = 0;
-    for (u32 w = 0; place != kFree && w < words_; ++w)
+  /// Writes the numbers of the concepts whose lists have the bits of what is kept. Each waits for
+  /// memory several times: they wait together.
+  void number_kept(Span own, std::vector<i32>& to) {
+    for (Candidate& each : kept_) {
+      for (u32 w = 0; each.size && w < words_; ++w) {
+        const u64* const hashes = word_.empty() ? own_hash_.data() + w * 64 : vertex_hash_.data() + word_[w] * 64;
+        for (u64 word = bits(each.place)[w]; word; word &= word - 1) each.hash += hashes[__builtin_ctzll(word)];
+      }
+      steps_ += each.size;
+      __builtin_prefetch(&table_[slot_of(each.hash)]);
+    }
+    for (Candidate& each : kept_) {
+      each.slot = slot_of(each.hash);
+      while (table_[each.slot].number != kFree && table_[each.slot].tag != tag_of(each.hash)) each.slot = (each.slot + 1) & (table_.size() - 1);
+      if (table_[each.slot].number != kFree) concepts_.fetch_place(side_, table_[each.slot].number);
+    }
+    for (const Candidate& each : kept_)
+      if (table_[each.slot].number != kFree) __builtin_prefetch(list(table_[each.slot].number).begin());
+    for (const Candidate& each : kept_) {
+      std::size_t at = each.slot;
+      while (table_[at].number != kFree && !(table_[at].tag == tag_of(each.hash) && is_list(own, each.place, each.size, list(table_[at].number))))
+        at = (at + 1) & (table_.size() - 1);
+      if (table_[at].number == kFree) throw std::invalid_argument("a concept of the context is not among the bicliques that were given");
+      to.push_back(static_cast<i32>(table_[at].number));
+    }
+  }
+  std::size_t slot_of(u64 hash) const { return mix(hash) & (table_.size() - 1); }
+  static u32 tag_of(u64 hash) { return static_cast<u32>(mix(hash) >> 32); }
+  bool is_list(Span own, u32 place, u32 size, Span known) {
+    if (known.size() != size) return false;
+    const i32* next = known.begin();
+    for (u32 w = 0; size && w < words_; ++w)
       for (u64 word = bits(place)[w]; word; word &= word - 1) {
         const u32 bit = static_cast<u32>(__builtin_ctzll(word));
-        found_.push_back(word_.empty() ? own.begin()[w * 64 + bit] : static_cast<i32>(word_[w] * 64 + bit));
-        hash += hash_of(found_.back());
+        if (*next++ != (word_.empty() ? own.begin()[w * 64 + bit] : static_cast<i32>(word_[w] * 64 + bit))) return false;
       }
-    steps_ += found_.size();
-    for (std::size_t at = mix(hash) & (table_.size() - 1); table_[at] != kFree; at = (at + 1) & (table_.size() - 1)) {
-      const u32 number = table_[at];
-      if (hash_[number] != hash) continue;
-      const Span known = list(number);
-      if (std::equal(known.begin(), known.end(), found_.begin(), found_.end())) return number;
-    }
-    throw std::invalid_argument("a concept of the context is not among the bicliques that were given");
+    return true;
   }
 
   const Concepts& concepts_;
@@ -216,10 +255,10 @@ class Covers {
   const u32 n_others_, least_;
   u32 next_ = 0, met_ = 0, words_ = 0;
   u64 steps_ = 0, column_words_ = 0;
-  std::vector<u64> columns_, hash_, bits_, own_;
-  std::vector<u32> table_, place_, others_, word_, kept_;
-  std::vector<i32> found_;
-  std::vector<Candidate> candidates_;
+  std::vector<u64> columns_, vertex_hash_, bits_, own_, own_hash_;
+  std::vector<Slot> table_;
+  std::vector<u32> place_, others_, word_;
+  std::vector<Candidate> candidates_, kept_;
 };
 
 }  // namespace bicliq

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <stdexcept>
 #include <vector>
 
 namespace bicliq {
@@ -30,6 +31,7 @@ struct Implications {
     sets.each(conclusion, [&](u32 m) {
       if (!Family::has(premise, m)) conclusions.push_back(static_cast<i32>(m));
     });
+    if (std::max(premises.size(), conclusions.size()) > 0x7fffffff) throw std::length_error("a basis has more than 2^31 - 1 attributes");
     premise_offsets.push_back(static_cast<i32>(premises.size()));
     conclusion_offsets.push_back(static_cast<i32>(conclusions.size()));
     support.push_back(static_cast<i32>(holders));
@@ -68,7 +70,7 @@ class CanonicalBasis {
 
   /// The set of this depth is closed under what was found; it goes on by attributes from `first`.
   void visit(std::size_t depth, u32 first) {
-    check_();
+    check_(premises_.size());
     u64* const set = path_[depth].set.data();
     const std::vector<u64> intent = shared(path_[depth].holders);
     if (!std::equal(intent.begin(), intent.end(), set)) {
@@ -83,9 +85,8 @@ class CanonicalBasis {
       }
   }
   std::vector<u64> shared(const std::vector<u32>& holders) const {
-    std::vector<u64> all(objects_.words, ~u64{0});
-    if (objects_.n % 64) all.back() = (u64{1} << objects_.n % 64) - 1;
-    if (!objects_.n) all.back() = 0;
+    std::vector<u64> all(objects_.words, 0);
+    objects_.complement(all.data(), all.data());
     for (const u32 g : holders)
       for (u32 w = 0; w < objects_.words; ++w) all[w] &= objects_[g][w];
     return all;
@@ -137,7 +138,8 @@ class CanonicalBasis {
 };
 
 /// What an object lacks beside m, of those that lack m: the sets of which none holds another.
-inline Family lacking(const Family& objects, u32 m) {
+template <class Check>
+Family lacking(const Family& objects, u32 m, const Check& check) {
   std::vector<std::pair<u32, u32>> order;
   for (u32 g = 0; g < objects.size(); ++g)
     if (!Family::has(objects[g], m)) order.push_back({objects.n - objects.size_of(objects[g]), g});
@@ -145,9 +147,9 @@ inline Family lacking(const Family& objects, u32 m) {
   Family kept(objects.n);
   std::vector<u64> set(objects.words);
   for (const auto& [size, g] : order) {
-    std::fill(set.begin(), set.end(), 0);
-    for (u32 v = 0; v < objects.n; ++v)
-      if (v != m && !Family::has(objects[g], v)) Family::put(set.data(), v);
+    check();
+    objects.complement(objects[g], set.data());
+    set[m / 64] &= ~(u64{1} << m % 64);
     bool minimal = true;
     for (std::size_t i = 0; minimal && i < kept.size(); ++i) minimal = !objects.lies_in(kept[i], set.data());
     if (minimal) kept.add(set.data());
@@ -159,13 +161,16 @@ template <class Check>
 Implications direct_basis(Rows rows, u32 n_attributes, const Check& check) {
   const Family objects = family_of(rows, n_attributes);
   std::map<std::vector<u32>, std::vector<u32>> implied;
-  for (u32 m = 0; m < n_attributes; ++m)
-    each_transversal(lacking(objects, m), [&](std::vector<u32> premise) {
+  for (u32 m = 0; m < n_attributes; ++m) {
+    const auto attributes_done = [&] { check(m); };
+    each_transversal(lacking(objects, m, attributes_done), [&](std::vector<u32> premise) {
       std::sort(premise.begin(), premise.end());
       implied[std::move(premise)].push_back(m);
-    }, check);
+    }, attributes_done);
+  }
   Implications found;
   for (const auto& [premise, conclusion] : implied) {
+    check(n_attributes);
     Family sides(n_attributes);
     sides.grow(), sides.grow();
     for (const u32 m : premise) Family::put(sides[0], m);

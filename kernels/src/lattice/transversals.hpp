@@ -37,6 +37,11 @@ struct Family {
       if (a[w] & ~b[w]) return false;
     return true;
   }
+  /// What is not in a set.
+  void complement(const u64* set, u64* to) const {
+    for (u32 w = 0; w < words; ++w) to[w] = ~set[w];
+    to[words - 1] &= n ? ~u64{0} >> (words * 64 - n) : 0;
+  }
   u32 size_of(const u64* set) const {
     u32 size = 0;
     for (u32 w = 0; w < words; ++w) size += static_cast<u32>(__builtin_popcountll(set[w]));
