@@ -1,0 +1,5 @@
+"""`python -m bicliq` is `bicliq`."""
+
+from bicliq.flows.cli.app import main
+
+main()
