@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,11 @@ import numpy as np
 from bicliq.kernels.contracts import CountRequest, CountResult, Counts, Method, ProgressCallback, Side
 from bicliq.kernels.count_numbers import together
 from bicliq.kernels.cpu import POLL_SECONDS
-from bicliq.kernels.cuda.adjacency import CountGraph
-from bicliq.kernels.cuda.counting import MOST_WAVES, CudaCount, SearchGivenUp
+from bicliq.kernels.cuda.counting import MOST_WAVES, CountGraph, CudaCount, SearchGivenUp
 from bicliq.kernels.cuda.program import is_anything_loaded
 from bicliq.kernels.errors import BackendError, CapacityError
 from bicliq.kernels.host_count import LARGEST_SIDE, chosen_search, count_by_search, found_by, started_count
+from bicliq.kernels.machine import available_threads
 
 LEAST_PATIENCE, SECONDS_A_REGISTER = 0.01, 0.13e-9
 """Of a search by levels on a GPU: seconds that it gets in any case, and for its estimated work."""
@@ -53,6 +54,8 @@ def count_on_gpu(
         return count_by_search(request, "pivot" if method == "pivot" else "levels", per_vertex, progress)
     started = time.perf_counter()
     is_free = method == "auto" and request.side == "auto" and not per_vertex
+    if is_free:  # one core is that of the thread that launches and looks, which would wait for it again and again
+        request = replace(request, threads=max(min(request.threads, available_threads() - 1), 1))
     host = started_count(request, "one" if is_free else "choice", method, on_card=True)
     try:
         while not host.wait_for_choice(POLL_SECONDS):

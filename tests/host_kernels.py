@@ -128,6 +128,11 @@ class Search(Launch):
         return True
 
 
+def lay_out_lists(grid: Any, block: Any, arguments: Any) -> None:
+    assert arguments[1].dtype == np.uint32
+    warps.run_list_step(arguments[0].ctypes.data, int(arguments[1]), grid[0] * block[0])
+
+
 def single_rows(grid: Any, block: Any, arguments: Any) -> None:
     run = Search(arguments[0])
     is_root = at(run.is_root, run.n_columns, np.uint32)
@@ -356,6 +361,7 @@ def move_subtrees(grid: Any, block: Any, arguments: Any) -> None:
 
 
 ENUMERATION = {
+    "lay_out_lists": lay_out_lists,
     "single_rows": single_rows,
     "build_heavy_roots": build_heavy_roots,
     "build_light_roots": build_light_roots,

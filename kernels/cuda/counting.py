@@ -13,14 +13,13 @@ from collections.abc import Callable
 from functools import cache
 from itertools import combinations
 from math import comb
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bicliq.kernels.contracts import CountRequest, Progress, ProgressCallback
 from bicliq.kernels.cpu import load_extension
-from bicliq.kernels.cuda.adjacency import CountGraph
 from bicliq.kernels.cuda.batches import FAILURE, Failure, RootBatches
 from bicliq.kernels.cuda.device import (
     Budget,
@@ -86,6 +85,23 @@ def small_subsets() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndar
         if 0 < comb(n, k) <= MOST_SUBSETS:
             words.extend(sum(1 << i for i in chosen) for chosen in combinations(range(n), k))
     return binomials.ravel(), np.array(words, np.uint32), first.ravel()
+
+
+class CountGraph(NamedTuple):
+    """What a count reads: the core of the graph, both sides by ascending degree.
+
+    It is that of a count on the host (`src/graphs/counting_core.hpp`), as its `card_graph` says.
+    """
+
+    root_start: NDArray[np.uint64]
+    root_rows: NDArray[np.uint32]
+    row_start: NDArray[np.uint64]
+    row_roots: NDArray[np.uint32]
+    vertex_of_root: NDArray[np.uint32]
+    """Its number in the input."""
+    vertex_of_row: NDArray[np.uint32]
+    paths: NDArray[np.uint64]
+    """Of each root: those of two edges from it."""
 
 
 class SearchGivenUp(Exception):

@@ -1,6 +1,6 @@
 """The CUDA driver of the enumeration: counts by `src/search/device/enumeration.cu`, through CuPy.
 
-The host makes order and adjacency (`src/graphs/card_graph.hpp`) and copies them there; then three
+Order and adjacency are made on the device, step by step (`kernels.cuda.search_graph`); then three
 kernels run back to back: the bicliques of one row, the subtrees of the roots, the search. Where the
 memory of a run does not suffice, it is repeated with more, or with half of the roots at a time: a
 count is taken over only from a run that came to its end. Nothing here asks CuPy for a kernel of its
@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from bicliq.kernels.contracts import EnumerationRequest, EnumerationResult, Progress, ProgressCallback
-from bicliq.kernels.cuda.adjacency import SearchGraph, search_graph
 from bicliq.kernels.cuda.batches import Failure, RootBatches
 from bicliq.kernels.cuda.device import current_device, device_errors, streams, wait_for_event, with_room
+from bicliq.kernels.cuda.search_graph import SearchGraph, search_graph
 from bicliq.kernels.cuda.search_memory import SearchMemory
 from bicliq.kernels.cuda.search_program import (
     COUNTERS,
@@ -210,15 +210,15 @@ class CudaSearch:
     def _prepare(self, cp: Any) -> tuple[dict[str, Any], SearchMemory, RootBatches[SearchBatch]]:
         """The fields of `RUN` that do not change, the memory, and all roots as one batch."""
         started = time.perf_counter()
-        graph = search_graph(self._request)
-        fields, memory, batch = with_room(lambda: self._laid_out(cp, graph))
+        fields, memory, batch = with_room(lambda: self._laid_out(cp))
         self._n_roots = len(batch)
         cp.cuda.Device().synchronize()
         self._seconds["prepare"] = time.perf_counter() - started
         return fields, memory, RootBatches(batch, SearchBatch.halves)
 
-    def _laid_out(self, cp: Any, graph: SearchGraph) -> tuple[dict[str, Any], SearchMemory, SearchBatch]:
+    def _laid_out(self, cp: Any) -> tuple[dict[str, Any], SearchMemory, SearchBatch]:
         """All that is on the device; where it does not fit, nothing stays there."""
+        graph = search_graph(cp, self._request, compiled_search(self.kernel, current_tuning()))
         arrays = {name: cp.asarray(array) for name, array in self._arrays(graph).items()}
         fields = arrays | self._numbers(graph)
         batch = self._choose_roots(graph)
@@ -247,7 +247,7 @@ class CudaSearch:
     def _arrays(self, graph: SearchGraph) -> dict[str, Any]:
         """The arrays that fields of `RUN` point to, the same for all batches."""
         request, roots = self._request, self._some_roots()
-        is_root = np.full(len(graph.column_start) - 1, roots is None, np.uint32)
+        is_root = np.full(len(graph.column_degree), roots is None, np.uint32)
         if roots is not None:
             is_root[roots] = 1
         arrays = {
@@ -283,7 +283,7 @@ class CudaSearch:
         request, left = self._request, self._request.side == "left"
         return {
             "n_rows": len(graph.row_start) - 1,
-            "n_columns": len(graph.column_start) - 1,
+            "n_columns": len(graph.column_degree),
             "min_rows": request.min_right if left else request.min_left,
             "min_columns": request.min_left if left else request.min_right,
             "min_edges": request.min_edges,
@@ -299,8 +299,8 @@ class CudaSearch:
     def _choose_roots(self, graph: SearchGraph) -> SearchBatch:
         """Roots with at least two rows, by falling size: those for large blocks, and the others."""
         some = self._some_roots()
-        roots = np.arange(len(graph.column_start) - 1) if some is None else np.asarray(some)
-        roots = roots[np.diff(graph.column_start)[roots] >= 2]
+        roots = np.arange(len(graph.column_degree)) if some is None else np.asarray(some)
+        roots = roots[graph.column_degree[roots] >= 2]
         weight = graph.edges_in_two_steps[roots]
         roots = roots[np.argsort(-weight)].astype(np.uint32)
         n_heavy = int((weight > HEAVY_ROOT_EDGES).sum())
@@ -310,7 +310,7 @@ class CudaSearch:
         self, cp: Any, fields: dict[str, Any], memory: SearchMemory, batch: SearchBatch, watch: Watch | None
     ) -> dict[str, int]:
         """Run the kernels over a batch of roots; returns the counters."""
-        run = CudaRun(cp, fields, memory, batch, self._kernel())
+        run = CudaRun(cp, fields, memory, batch, self.kernel)
         events = [cp.cuda.Event() for _ in range(3)]
         events[0].record()
         run.build()
@@ -324,7 +324,8 @@ class CudaSearch:
             memory.clear_scratch()
         return counters
 
-    def _kernel(self) -> str:
+    @property
+    def kernel(self) -> str:
         """The search, one of `SEARCHES`."""
         request = self._request
         min_rows, min_columns = request.min_left, request.min_right

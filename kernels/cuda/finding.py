@@ -1,6 +1,6 @@
 """The CUDA driver that finds the best maximal bicliques by an objective.
 
-While one thread orders the graph, others find what is wanted and from which roots it can be had
+While the device sorts the graph, the host finds what is wanted and from which roots it can be had
 (`Finding::open` in `src/best/finding.hpp`). The search is that of the streams, from these
 roots, and writes those bicliques only whose value reaches that of the k-th best which any warp has
 found so far (`WarpBest` in `src/search/device/device_sinks.hpp`). What was written too early is
@@ -17,7 +17,7 @@ import numpy as np
 
 from bicliq.kernels.contracts import BicliqueBatch, EnumerationRequest, Int64Array
 from bicliq.kernels.cpu import load_extension
-from bicliq.kernels.cuda.adjacency import SearchGraph
+from bicliq.kernels.cuda.search_graph import SearchGraph
 from bicliq.kernels.cuda.search_program import BEST
 from bicliq.kernels.cuda.stream import CudaStreamSearch
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bicliq.kernels.cuda.adjacency import SearchGraph
 from bicliq.kernels.cuda.device import free_budget, multiprocessors
+from bicliq.kernels.cuda.search_graph import SearchGraph
 from bicliq.kernels.cuda.search_program import (
     CHUNK,
     PARKED_WORDS,
@@ -54,9 +54,8 @@ class SearchMemory:
         self.multiprocessors = min(multiprocessors(), self.tuning.most_multiprocessors)
         self._blocks_a_multiprocessor = self.tuning.blocks_a_multiprocessor
         budget = self._budget = free_budget(cp.cuda.Device())
-        n_columns = len(graph.column_start) - 1
-        self._max_degree = _longest(graph.column_start)
-        self._shape_scratch(n_columns, n_roots)
+        self._max_degree = int(graph.column_degree.max(initial=0))
+        self._shape_scratch(len(graph.column_degree), n_roots)
         self.arena = cp.empty(budget.items(ARENA_SHARE, 4, LARGEST_ARENA_WORDS), dtype=cp.uint32)
         self._n_tasks = budget.items(TASKS_SHARE, TASK.size, MOST_TASKS)
         self.tasks = cp.empty(self._n_tasks * TASK.size, dtype=cp.uint8)
@@ -70,7 +69,7 @@ class SearchMemory:
         self.workspace = cp.empty(self.workspace_words * self.n_warps, dtype=cp.uint32)
         self._output: dict[str, Any] = {}
         if output_words:
-            self._make_output(output_words, _longest(graph.row_start))
+            self._make_output(output_words, graph.largest_row)
 
     @property
     def n_warps(self) -> int:
@@ -176,8 +175,3 @@ class SearchMemory:
         self.heavy_blocks = min(self.multiprocessors * HEAVY_BLOCKS_A_MULTIPROCESSOR, blocks // 2, most)
         self.light_blocks = min(self.multiprocessors * LIGHT_BLOCKS_A_MULTIPROCESSOR, blocks - self.heavy_blocks, most)
         self.scratch = self._cp.zeros((self.heavy_blocks + self.light_blocks) * words, dtype=self._cp.uint32)
-
-
-def _longest(starts: Any) -> int:
-    """Length of the longest list."""
-    return int(np.diff(starts).max(initial=0))

@@ -77,8 +77,8 @@ def top_of(uri: str, kind: str, settings: IngestSettings) -> Top:
     lists = kind == "baskets" and settings.delimiter is None and _are_lists([line for _, line in rows])
     if lists and settings.split is None:
         raise InputError(
-            f"{uri}, line {rows[0][0]}: {shown(rows[0][1])} is a list, as most lines are; take them apart with split = ',',"
-            " or name the delimiter if they are items"
+            f"{uri}, line {rows[0][0]}: {shown(rows[0][1])} is a list, as most lines are; take them apart with split = ','"
+            " (or name the delimiter, if they are items)"
         )
     delimiter = "\t" if lists else delimiter
     if settings.header:

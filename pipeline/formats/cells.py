@@ -15,8 +15,8 @@ from bicliq.pipeline.formats.problems import is_number
 from bicliq.pipeline.settings import NULL_WORDS
 from bicliq.pipeline.words import shown
 
-MARKS = frozenset(("x", "✓", "✔", "*", "+", "•", "●", "true", "yes", "y"))
-BLANKS = frozenset(("", ".", "-", "·", "false", "no", "n"))
+MARKS = frozenset(("x", "✓", "✔", "*", "+", "•", "●", "☑", "true", "yes", "y"))
+BLANKS = frozenset(("", ".", "-", "·", "✗", "✘", "☐", "false", "no", "n"))
 MISSING = frozenset(NULL_WORDS)
 
 KINDS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"}, {"x"})

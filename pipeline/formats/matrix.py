@@ -114,6 +114,8 @@ def _names(fields: Sequence[str], settings: IngestSettings) -> list[str]:
 
 def _names_columns(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first line names columns: no cells, one field less, or numbers above 0 and 1."""
+    if len(first) == 1 and rows and len(rows[0]) == 1:
+        return cell(first[0]) is None
     if not rows or len(first) == len(rows[0]) - 1 or any(cell(field) is None for field in first[1:]):
         return bool(rows) or any(cell(field) is None for field in first[1:])
     if are_other_marks(first[1:], chain(*(row[1:] for row in rows))):
@@ -145,7 +147,10 @@ def place_of_names(
         )
     first = [row[0] for row in rows]
     others = [row[1:] for row in rows]
-    if any(cell(name) is None for name in first) or (is_binary(*others) and not is_binary(first)):
+    if not any(others):
+        return None  # what names it has are no cells, and there is nothing else
+    counted = all(name.isdigit() for name in first)
+    if any(cell(name) is None for name in first) or (is_binary(*others) and not is_binary(first) and counted):
         return 0
     if are_names(first, chain(*others)):
         return 0
@@ -153,7 +158,7 @@ def place_of_names(
         return 0
     numbers = [cell(name) or 0 for name in first]
     ascending = len(rows) > 2 and all(low < high for low, high in pairwise(numbers))
-    return 0 if names and ascending and all(name.isdigit() for name in first) else None
+    return 0 if names and ascending and counted else None
 
 
 def assumed_of_names(

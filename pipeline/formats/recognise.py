@@ -168,6 +168,10 @@ def text_head(source: str, settings: IngestSettings) -> str:
     """
     head = _head_bytes(source, settings.encoding, settings.skip + HEAD_LINES)
     for magic, advice in FOREIGN.items():
+        if head.startswith(magic) and typed_kind(source) == "excel":
+            raise InputError(
+                f"{source}: is an Excel workbook, and no text of format {settings.format!r}; save the sheet as CSV"
+            )
         if head.startswith(magic):
             raise InputError(f"{source}: {advice}")
     if head.startswith(tuple(BOMS)) or (b"\0" in head and _is_wide(head)):

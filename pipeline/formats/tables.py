@@ -242,7 +242,7 @@ def frame_source(frame: Frame, settings: IngestSettings, kind: str = "table") ->
     own = list(dict.fromkeys(at for at in layout.wanted.values() if at < len(frame.columns)))
     table = pa.table(dict(zip([frame.columns[at] for at in own], frame.read(own), strict=True)))
     table = with_keys(table, layout)
-    if table.num_rows == 0:
+    if table.num_rows == 0 and not frame.noted.get("empty_rows"):
         raise InputError(f"{frame.name}: has no rows; there is nothing to search")
     kinds = {side: table[layout.names[layout.wanted[side]]].type for side in ("left", "right")}
     return EdgeSource(
@@ -266,7 +266,8 @@ def table_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of a table in memory."""
     assert source.table is not None
     noted = source.noted
-    for batch in typed_batches(source, source.table.to_batches(BATCH_ROWS)):
+    parts = source.table.to_batches(BATCH_ROWS) or [pa.RecordBatch.from_pylist([], source.table.schema)]
+    for batch in typed_batches(source, parts):
         yield replace(batch, noted={**batch.noted, **noted})
         noted = {}
 
@@ -370,6 +371,8 @@ def frame_of(source: Any, settings: IngestSettings) -> Frame:
         return arrow_frame(name, source.to_arrow())
     if name == "Polars LazyFrame":
         source = source.collect()
+    if settings.format == "matrix" and (name in SERIES or isinstance(source, Mapping | list | tuple)):
+        raise InputError(f"{name}: is no matrix; make a frame or an array of its rows, as with pandas.DataFrame")
     if name in SERIES:
         return _series_frame(name, source, settings)
     if hasattr(source, "__arrow_c_stream__"):

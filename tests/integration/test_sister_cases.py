@@ -145,6 +145,29 @@ def test_names_that_are_marks_as_well_are_names(tmp_path, door, cells, names):
     assert edges_of(read(source, format="matrix")) == expected
 
 
+@pytest.mark.parametrize("door", ["csv", "frame"])
+@pytest.mark.parametrize("cells", [[1, 0, 2], [True, False, True], [0.5, 0.0, 1.5]])
+def test_a_matrix_of_one_column_has_cells(tmp_path, door, cells):
+    frame = pd.DataFrame({"milk": cells})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    table = read(frame if door == "frame" else str(tmp_path / "t.csv"), format="matrix")
+    assert edges_of(table) == {(0, "milk"), (2, "milk")}
+
+
+def test_numbers_that_are_no_names_are_cells():
+    for first in ([-1, 0], [0.5, 2.0]):
+        assert (0, "a") in edges_of(read(pd.DataFrame({"a": first, "b": [0, 1]}), format="matrix"))
+    frame = pd.DataFrame({"id": [5, 6], "a": [1, 0]}, index=["r", "s"])
+    assert "column 'id' was taken for cells; leave it out, or say left = 'id'" in said_of(frame, format="matrix")
+    assert edges_of(read(frame, format="matrix", left="id")) == {(5, "a")}
+
+
+def test_what_is_no_frame_is_no_matrix():
+    for source in ([[1, 0], [0, 1]], {"a": [1, 0], "b": [0, 1]}, pd.Series([1, 0])):
+        with pytest.raises(InputError, match=r"is no matrix; make a frame or an array of its rows"):
+            read(source, format="matrix")
+
+
 def test_marks_are_no_names_of_rows(tmp_path):
     path = written(tmp_path, "t.csv", "smoker,a,b\nyes,1,0\nno,0,1\nyes,1,1\n")
     assert len(edges_of(read(path, format="matrix"))) == 6
@@ -291,6 +314,26 @@ def test_a_title_of_a_sheet_is_no_header(tmp_path):
     assert edges_of(read(path, skip=1)) == {("ann", "jam")}
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_columns_in_another_order_are_named_before_their_types(tmp_path, suffix):
+    for name, frame in (("a", {"u": [1], "v": ["x"]}), ("b", {"v": ["x"], "u": [2]})):
+        path = f"{tmp_path}/{name}.{suffix}"
+        frame = pd.DataFrame(frame)
+        frame.to_parquet(path) if suffix == "parquet" else frame.to_json(path, orient="records", lines=True)
+    with pytest.raises(InputError, match=r"has the columns 'v', 'u', .*; name left and right"):
+        read(str(tmp_path))
+    assert edges_of(read(str(tmp_path), left="u", right="v")) == {(1, "x"), (2, "x")}
+
+
+def test_a_workbook_holds_no_lines_of_baskets(tmp_path):
+    pytest.importorskip("openpyxl")
+    pd.DataFrame({"a": ["jam"], "b": ["tea"]}).to_excel(tmp_path / "t.xlsx", index=False)
+    with pytest.raises(
+        InputError, match="is an Excel workbook, and no text of format 'baskets'; save the sheet as CSV"
+    ):
+        read(str(tmp_path / "t.xlsx"), format="baskets")
+
+
 @pytest.mark.parametrize("value", ['{"id": 1}', '["x", ["y"]]', '[{"id": "x"}]'])
 def test_what_is_within_an_object_is_named_with_its_line(tmp_path, value):
     path = written(tmp_path, "t.jsonl", f'{{"user": "a", "item": "x"}}\n{{"user": "b", "item": {value}}}\n')
@@ -309,6 +352,10 @@ def test_a_context_without_a_cross_has_two_concepts(tmp_path):
         bicliq.enumerate(path)
     zeros = written(tmp_path, "t.csv", "name,a,b\no1,0,0\no2,0,0\n")
     assert len(bicliq.concepts(zeros, format="matrix").to_arrow()) == 2
+    frame = pd.DataFrame({"a": [0, 0], "b": [0, 0]}, index=["o1", "o2"])
+    assert len(bicliq.concepts(frame, format="matrix").to_arrow()) == 2
+    with pytest.raises(InputError, match="2 rows of it tie nothing"):
+        read(frame, format="matrix")
 
 
 def test_files_of_a_folder_that_are_not_read_are_said(tmp_path):

@@ -242,6 +242,8 @@ def test_a_card_is_not_begun_for_what_the_host_has_sooner(gpu, monkeypatch):
     alone = kernels.count_bicliques(*graph, 3, 3)
     found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
     assert (found.count, found.backend, gpu.launches[before:]) == (alone.count, alone.backend, [])
+    found = kernels.count_bicliques(*graph, 3, 3, threads=0, backend="cuda")
+    assert found.threads == max(kernels.available_threads() - 1, 1)  # the other core is the card's
     for asked in ({"side": "left"}, {"method": "levels"}, {"per_vertex": True}, {"side": "left", "roots": [0, 1]}):
         assert kernels.count_bicliques(*graph, 3, 3, backend="cuda", **asked).backend == "cuda"
 

@@ -12,7 +12,6 @@ from bicliq import kernels
 from bicliq.kernels.counting import checked_request
 from bicliq.kernels.cpu import load_extension, wait_for
 from bicliq.kernels.cuda import counting as cuda_count
-from bicliq.kernels.cuda.adjacency import CountGraph
 from bicliq.kernels.host_count import started_count
 
 WORTH_A_ROUND = 50
@@ -31,7 +30,7 @@ def test_the_core_holds_every_biclique_and_lists_are_ascending(seed, left):
     p, q = 3, 2
     choosing = started_count(checked_request(*graph, *((p, q) if left else (q, p)), "auto", None, 1), "choice", "auto")
     wait_for(choosing)
-    core = CountGraph(*choosing.card_graph(left))
+    core = cuda_count.CountGraph(*choosing.card_graph(left))
     bounds = core.root_start.astype(np.int64)
     rows = [core.root_rows[a:b].tolist() for a, b in pairwise(bounds)]
     assert all(row == sorted(set(row)) for row in rows)

@@ -2,14 +2,12 @@
 // that asks; reduced, turned, connected and cut by tasks that hand what they made over, once.
 #include "bindings/task.hpp"
 #include "estimate/rewiring.hpp"
-#include "graphs/card_graph.hpp"
 #include "graphs/peeling.hpp"
 #include "graphs/grouping.hpp"
 #include "graphs/path_sample.hpp"
 
 #include <nanobind/stl/optional.h>
 
-#include <numeric>
 #include <optional>
 
 namespace bicliq {
@@ -117,15 +115,6 @@ auto* peel_rows(const Wide& indptr, const Written& indices, u32 n_right, i64 lea
 auto* count_two_steps(const Wide& indptr, const Values& indices, u32 n_right) {
   return begin_pass<PathCounts>(indptr, indices, [=](PathCounts& found, const Rows& rows, const Check& check) { found = count_paths(rows, n_right, check); });
 }
-/// What a search on a card reads; the columns in the order of their numbers, or by degree.
-auto* card_graph(const Wide& indptr, const Values& indices, u32 n_right, bool columns_are_left, bool by_number) {
-  return begin_pass<CardGraph>(indptr, indices, [=](CardGraph& found, const Rows& rows, const Check& check) {
-    std::vector<u32> order(by_number ? (columns_are_left ? rows.n : n_right) : 0);
-    std::iota(order.begin(), order.end(), 0u);
-    const auto n_left = static_cast<u32>(rows.n);
-    found = for_card(prepare(rows.start, rows.row, n_left, n_right, columns_are_left, std::move(order), check), check);
-  });
-}
 /// The first vertex of each vertex's component.
 auto* connect(const Wide& indptr, const Values& indices, u32 n_right) {
   return begin_pass<Components>(indptr, indices, [=](Components& found, const Rows& rows, const Check& check) { found.first = first_of_component(rows, n_right, check); });
@@ -150,18 +139,12 @@ void bind_graphs(nb::module_& module) {
   bind_pass<OwnRows>(module, "Transposition", [](OwnRows& r) { return arrays_of(std::move(r.start), std::move(r.row)); });
   bind_pass<Peeled>(module, "Peeling", [](Peeled& p) { return nb::make_tuple(numpy_of(std::move(p.start)), p.rounds); });
   bind_pass<PathCounts>(module, "PathCounting", [](PathCounts& p) { return arrays_of(std::move(p.left), std::move(p.right)); });
-  bind_pass<CardGraph>(module, "CardGraphing", [](CardGraph& c) {
-    Graph& g = c.graph;
-    return arrays_of(std::move(g.row_start), std::move(g.column_start), std::move(g.row_columns), std::move(g.column_rows), std::move(c.places),
-                     std::move(g.vertex_of_column), std::move(c.edges_in_two_steps));
-  });
   bind_pass<Components>(module, "Connecting", [](Components& c) { return numpy_of(std::move(c.first)); });
   module.def("group_roots", &group_roots, "indptr"_a, "indices"_a, "row_bytes"_a, "cost"_a, "partitions"_a);
   module.def("cut_roots", &cut, "indptr"_a, "indices"_a, "row_bytes"_a, "sequence"_a, "cuts"_a, "budget"_a);
   module.def("transpose", &transpose, "indptr"_a, "indices"_a, "n_right"_a, "order"_a.none());
   module.def("peel", &peel_rows, "indptr"_a, "indices"_a, "n_right"_a, "least_left"_a, "least_right"_a);
   module.def("count_paths", &count_two_steps, "indptr"_a, "indices"_a, "n_right"_a);
-  module.def("card_graph", &card_graph, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "by_number"_a);
   module.def("connect", &connect, "indptr"_a, "indices"_a, "n_right"_a);
 }
 

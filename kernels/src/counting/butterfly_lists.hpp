@@ -15,6 +15,7 @@
 #pragma once
 
 #include "lanes/shared_words.hpp"
+#include "lanes/sorted_words.hpp"
 
 namespace bicliq {
 
@@ -66,12 +67,12 @@ class ButterflySteps {
   void take(ButterflyStep step, u64 i) const {
     switch (step) {
       case ButterflyStep::kDegrees: return add_degree(i);
-      case ButterflyStep::kRanks: g_.rank[low(g_.degrees[i])] = static_cast<u32>(i); return;
+      case ButterflyStep::kRanks: g_.rank[low_half(g_.degrees[i])] = static_cast<u32>(i); return;
       case ButterflyStep::kSlots: return make_slots(i);
       case ButterflyStep::kLists: return list(i);
       case ButterflyStep::kPaths: return count_paths(i);
       case ButterflyStep::kLoneUnits:
-        if (g_.units[high(g_.slots[i])] == 1) g_.first_path[i + 1] = 0;
+        if (g_.units[high_half(g_.slots[i])] == 1) g_.first_path[i + 1] = 0;
         return;
       case ButterflyStep::kTables: return size_table(i);
       case ButterflyStep::kBatches: return begin_batch(i);
@@ -79,23 +80,7 @@ class ButterflySteps {
     }
   }
 
-  static u32 low(u64 word) { return static_cast<u32>(word); }
-  static u32 high(u64 word) { return static_cast<u32>(word >> 32); }
-  static u64 word(u32 high, u32 low) { return static_cast<u64>(high) << 32 | low; }
-  /// How many of ascending values are smaller than x.
-  template <class Value>
-  static u64 n_below(const Value* values, u64 n, Value x) {
-    u64 low = 0;
-    while (n) {
-      const u64 half = n / 2;
-      if (values[low + half] < x)
-        low += half + 1, n -= half + 1;
-      else
-        n = half;
-    }
-    return low;
-  }
-  u32 left_of(u64 edge) const { return static_cast<u32>(n_below(g_.indptr, g_.n_left + 1, static_cast<i64>(edge) + 1) - 1); }
+  u32 left_of(u64 edge) const { return row_of(g_.indptr, g_.n_left, edge); }
   u64 right_of(u64 edge) const { return g_.n_left + static_cast<u32>(g_.indices[edge]); }
   u64 slot_of(u32 owner, u32 adjacent) const {
     const u64 first = g_.start[owner];
@@ -104,26 +89,26 @@ class ButterflySteps {
 
   void add_degree(u64 i) const {
     if (i >= g_.n_vertices) {
-      add_alone(g_.degrees + right_of(i - g_.n_vertices), word(1, 0));
+      add_alone(g_.degrees + right_of(i - g_.n_vertices), word_of(1, 0));
     } else {
       const u64 degree = i < g_.n_left ? static_cast<u64>(g_.indptr[i + 1] - g_.indptr[i]) : 0;
-      add_alone(g_.degrees + i, word(static_cast<u32>(degree), static_cast<u32>(i)));
+      add_alone(g_.degrees + i, word_of(static_cast<u32>(degree), static_cast<u32>(i)));
     }
   }
   void make_slots(u64 edge) const {
     const u32 a = g_.rank[left_of(edge)], b = g_.rank[right_of(edge)];
-    g_.slots[edge] = word(a, b);
-    g_.slots[g_.n_edges + edge] = word(b, a);
+    g_.slots[edge] = word_of(a, b);
+    g_.slots[g_.n_edges + edge] = word_of(b, a);
   }
   void list(u64 i) const {
     const u64 n_slots = 2 * g_.n_edges;
     if (i < n_slots)
-      g_.adjacent[i] = low(g_.slots[i]);
+      g_.adjacent[i] = low_half(g_.slots[i]);
     else
       g_.start[i - n_slots] = n_below(g_.slots, n_slots, (i - n_slots) << 32);
   }
   void count_paths(u64 slot) const {
-    const u32 root = high(g_.slots[slot]), v = g_.adjacent[slot];
+    const u32 root = high_half(g_.slots[slot]), v = g_.adjacent[slot];
     const u64 paths = v < root ? slot_of(v, root) - g_.start[v] : 0;
     g_.first_path[slot + 1] = paths;
     if (paths) add_alone(g_.units + root, 1);

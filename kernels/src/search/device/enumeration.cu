@@ -30,6 +30,7 @@
 // Compiled by NVRTC with --device-as-default-execution-space; sm_75 and newer.
 #include "search/device/device_roots.hpp"
 #include "search/device/device_sinks.hpp"
+#include "search/device/search_lists.hpp"
 
 namespace bicliq {
 
@@ -339,6 +340,12 @@ extern "C" __global__ void sort_long_lists(const Run*, const i32* offsets, u64 n
     }
     __syncthreads();
   }
+}
+
+/// Takes a step of those that make the lists of the graph.
+extern "C" __global__ void lay_out_lists(const SearchLists* lists, ListStep step) {
+  const u64 n_threads = static_cast<u64>(gridDim.x) * blockDim.x;
+  ListSteps(*lists).take(step, static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x, n_threads);
 }
 
 /// Moves subtrees in the queue that warps give away to: the i-th from `moves[n + i]` to `moves[i]`,
