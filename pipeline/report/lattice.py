@@ -65,7 +65,7 @@ def _drawn(found: Concepts) -> str:
 
 
 def _is_cut(row: Mapping[str, Any]) -> bool:
-    return max(row["n_objects"], row["n_attributes"]) > MEMBERS
+    return bool(max(row["n_objects"], row["n_attributes"]) > MEMBERS)
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:
