@@ -316,7 +316,7 @@ class Concepts(AsTable):
         return diagram_of(self, alone=True)
 
     def export(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> ExportedLattice:
-        """Write them with their cover edges: GraphML, DOT, JSON, Parquet, SVG; or the context: `.cxt`.
+        """Write them with their cover edges: GraphML, DOT, JSON, Parquet, SVG; or the context.
 
         Parameters and errors as of `pipeline.results.export_lattice.export_lattice`.
         """

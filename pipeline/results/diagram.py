@@ -32,7 +32,7 @@ LETTER, LINE, DOT, GAP, BETWEEN = 6.6, 14, 6, 24, 56
 """Pixels: of a letter and a line, of a dot's radius, between two dots or labels, and two layers."""
 
 FLATTEST = 4
-"""Pixels that a line goes across for one down, at most: as it leaves a dot, it passes by the next one."""
+"""Pixels that a line goes across for one down, at most: so it passes by the dot beside its own."""
 
 SWEEPS = 24
 """Times that concepts are put below and above those that they are tied to."""

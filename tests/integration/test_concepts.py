@@ -281,7 +281,7 @@ def test_implications_have_labels_and_say_how_many():
 
 
 def drawn(found):
-    """Dots and lines of a diagram: places of dots by the words of their titles, and ends of lines."""
+    """Dots of a diagram by their places, with the numbers in their titles; lines, and labels."""
     picture = ElementTree.fromstring(found.diagram())
     name = "{http://www.w3.org/2000/svg}"
     dots = {
