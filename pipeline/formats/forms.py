@@ -447,7 +447,7 @@ def _is_ascii(labels: pa.Array) -> bool:
 
 
 def _in_form(labels: pa.Array, form: str) -> pa.Array:
-    """Labels as `folded`; of ASCII at the speed of memory; numbers and days in their shortest form."""
+    """Labels as `folded`; numbers and days in their shortest form, as `UNLIKE` says."""
     if form == "unseen":
         return pc.replace_substring_regex(labels, UNSEEN, "")
     if form in UNLIKE:
