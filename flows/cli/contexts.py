@@ -62,6 +62,9 @@ def lattice(
         Literal["canonical", "direct"] | None,
         typer.Option("--implications", help="What implies what, instead: the shortest basis, or the direct one."),
     ] = None,
+    report: Annotated[
+        str | None, typer.Option("--report", metavar="FILE", help="Draw them on a page of HTML, too.")
+    ] = None,
     top: Annotated[int, typer.Option("--top", "-k", min=1, max=2**24, help="How many are shown, the best first.")] = 20,
     by: Annotated[
         Literal["stability", "support", "n_objects", "n_attributes"], typer.Option("--by", help="What the best have.")
@@ -71,7 +74,7 @@ def lattice(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="Write them: .graphml, .dot, .json, .parquet; the context: .cxt; implications: .csv, .parquet, ….",
+            help="Write them: .graphml, .dot, .json, .parquet, .svg; the context: .cxt; implications: .csv, ….",
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file of --out if it is there.")] = False,
@@ -81,6 +84,7 @@ def lattice(
     from bicliq.flows.cli import console
     from bicliq.pipeline.errors import InputError
     from bicliq.pipeline.questions.concepts import find_concepts, find_implications
+    from bicliq.pipeline.report.lattice import write_lattice_page
     from bicliq.pipeline.results.export_lattice import checked_lattice_format
     from bicliq.pipeline.results.export_lists import checked_format
 
@@ -103,12 +107,15 @@ def lattice(
         whole = find_concepts(_source(file, scale, settings), min_support, settings, told)  # type: ignore[arg-type]
     found = (whole if of is None else whole.of(of)).where(min_stability=min_stability)
     written = None if out is None else asdict(found.export(out, overwrite=overwrite))
+    page = None if report is None else write_lattice_page(report, found, file)
     best = found.top(top, by).to_pylist()
     for row in best if generators else ():
         left = settings.search.time_limit and max(settings.search.time_limit - (time.monotonic() - started), 0)
         row["generators"] = found.generators(row["concept"], time_limit=left)
     asked = {"min_stability": min_stability, "of": of, "by": by, "found": len(found), "covers": found.edges.num_rows}
-    console.answer({**whole.record, "out": written, **asked, "concepts": best}, json, _shown, wide_table=True)
+    console.answer(
+        {**whole.record, "out": written, "report": page, **asked, "concepts": best}, json, _shown, wide_table=True
+    )
 
 
 def _source(file: str, scale: list[str] | None, settings: Settings) -> str | Context:
@@ -132,7 +139,7 @@ def _source(file: str, scale: list[str] | None, settings: Settings) -> str | Con
 def _refuse_those_of_concepts(context: typer.Context) -> None:
     from bicliq.pipeline.errors import InputError
 
-    for name in ("min_support", "min_stability", "of", "by", "generators", "threads"):
+    for name in ("min_support", "min_stability", "of", "by", "generators", "report", "threads"):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise InputError(f"--{name.replace('_', '-')} is for concepts; leave it out, or --implications")

@@ -303,8 +303,20 @@ class Concepts(AsTable):
     def _intent(self, concept: int) -> npt.NDArray[np.int32]:
         return self.lattice.lists(concept, concept + 1).right
 
+    def diagram(self) -> str:
+        """Return their line diagram as SVG, for a page or a notebook; see `diagram_of`.
+
+        Raises
+        ------
+        InputError
+            Where there are none, or more than 60.
+        """
+        from bicliq.pipeline.results.diagram import diagram_of
+
+        return diagram_of(self, alone=True)
+
     def export(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> ExportedLattice:
-        """Write them with their cover edges: GraphML, DOT, JSON, Parquet; or the context as `.cxt`.
+        """Write them with their cover edges: GraphML, DOT, JSON, Parquet, SVG; or the context.
 
         Parameters and errors as of `pipeline.results.export_lattice.export_lattice`.
         """
