@@ -408,3 +408,15 @@ def test_what_is_advised_for_the_file_of_an_update_can_be_said(tmp_path, content
     assert later["n_edges"] == 4
     with pytest.raises(InputError, match=r"ids 'text' .* leave that out, or begin another store"):
         update(written(tmp_path, "d.csv", "u,v\neve,jam\n"), load_settings(store=store, ingest={"ids": "text"}))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_days_that_are_written_with_an_hour_are_said(tmp_path, turned):
+    days = pd.DataFrame({"day": ["2026-01-01", "2026-01-02"], "item": "jam"})
+    hours = pd.DataFrame({"day": pd.to_datetime(days["day"]), "item": "tea"})
+    first, then = (hours, days) if turned else (days, hours)
+    bicliq.enumerate(first, store=str(tmp_path / "s"))
+    account = bicliq.update(str(tmp_path / "s"), then).account
+    assert account["noted"] == {"alike_in_the_run_but_for_hours": 2}
+    (said,) = account["assumed"]
+    assert "2 new labels of the left side are in the run but for the hour" in said
