@@ -32,7 +32,7 @@ SHAPES = {"mushroom-like": (2, (0.7, 0.2, 0.07, 0.03)), "million": (1, (0.6, 0.2
 
 
 def species_table(seed: int, shares: tuple[float, ...], n: int = 8124) -> npt.NDArray[np.bool_]:
-    """Objects of some species by attributes: a value of each column, one that its species may have."""
+    """Objects by attributes: of each column a value that the object's species may have."""
     chance = np.random.default_rng(seed)
     species, table, first = chance.integers(0, 23, n), np.zeros((n, sum(VALUES)), bool), 0
     for values in VALUES:

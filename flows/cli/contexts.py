@@ -95,10 +95,9 @@ def lattice(
     """Find the concepts of a context and which cover which: its lattice; or its implications."""
     from bicliq.flows.cli import console
     from bicliq.pipeline.errors import InputError
-    from bicliq.pipeline.questions.concepts import find_concepts, find_implications
+    from bicliq.pipeline.questions.concepts import find_concepts
     from bicliq.pipeline.report.lattice import write_lattice_page
     from bicliq.pipeline.results.export_lattice import checked_lattice_format
-    from bicliq.pipeline.results.export_lists import checked_format
 
     started = time.monotonic()
     if out is None and overwrite:
@@ -106,14 +105,7 @@ def lattice(
     source, before = _sources(context, file, scale, settings, run, new_since)
     if implications is not None:
         _refuse_those_of_concepts(context)
-        if out is not None:
-            checked_format(out, None, overwrite=overwrite, bom=False)
-        with console.made(json) as told:
-            basis = find_implications(source, implications, settings, told)
-        written = None if out is None else asdict(basis.export(out, overwrite=overwrite))
-        record = {**basis.record, "out": written, "found": len(basis), "implications": basis.top(top).to_pylist()}
-        console.answer(record, json, _implications_shown, wide_table=True)
-        return
+        return _answer_implications(source, implications, settings, top, out, overwrite, json)
     if out is not None:
         checked_lattice_format(out, overwrite=overwrite)
     with console.made(json) as told:
@@ -150,7 +142,7 @@ def _sources(
     run: str | None,
     new_since: str | None,
 ) -> tuple[str | Context, Context | None]:
-    """The file, the context that it becomes by scales, or that of a run; and that of an older run."""
+    """The file, the context that scales make of it, or that of a run; and that of an older run."""
     from bicliq.pipeline.errors import InputError
     from bicliq.pipeline.questions.concepts import context_of_run
     from bicliq.pipeline.store.results import open_run
@@ -198,6 +190,28 @@ def _refuse_those_of_concepts(context: typer.Context) -> None:
     for name in ("min_support", "min_stability", "of", "by", "generators", "report", "new_since", "threads"):
         if _given(context, name):
             raise InputError(f"--{name.replace('_', '-')} is for concepts; leave it out, or --implications")
+
+
+def _answer_implications(
+    source: str | Context,
+    basis: Literal["canonical", "direct"],
+    settings: Settings,
+    top: int,
+    out: str | None,
+    overwrite: bool,
+    json: bool,
+) -> None:
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.questions.concepts import find_implications
+    from bicliq.pipeline.results.export_lists import checked_format
+
+    if out is not None:
+        checked_format(out, None, overwrite=overwrite, bom=False)
+    with console.made(json) as told:
+        found = find_implications(source, basis, settings, told)
+    written = None if out is None else asdict(found.export(out, overwrite=overwrite))
+    record = {**found.record, "out": written, "found": len(found), "implications": found.top(top).to_pylist()}
+    console.answer(record, json, _implications_shown, wide_table=True)
 
 
 def _implications_shown(record: dict[str, Any]) -> RenderableType:
