@@ -176,6 +176,8 @@ sanitize-gpu: setup-dev
 	$(SANITIZE) --tool memcheck --kernel-name kns=_changes $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool memcheck --kernel-name kns=unpack $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool memcheck --kernel-name kns=sort_long $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool memcheck --kernel-name kns=move_ $(BIN)/python -m tests.gpu.sanitize
+	$(SANITIZE) --tool memcheck --kernel-name kns=lay_out $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool memcheck --kernel-name kns=_pages $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool memcheck --kernel-name kns=mark $(BIN)/python -m tests.gpu.sanitize
 	$(SANITIZE) --tool racecheck --kernel-name kns=sort_long $(BIN)/python -m tests.gpu.sanitize

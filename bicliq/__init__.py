@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from bicliq.asking import Clique, clique, count, enumerate
     from bicliq.baskets import itemsets, rules
     from bicliq.choosing import estimate, find
-    from bicliq.contexts import concepts, implications
+    from bicliq.contexts import concepts, implications, scale
     from bicliq.keeping import open, update
     from bicliq.pipeline.errors import (
         BackendError,
@@ -107,6 +107,7 @@ __all__ = [
     "itemsets",
     "open",
     "rules",
+    "scale",
     "update",
 ]
 
@@ -114,7 +115,7 @@ _HOMES = {
     "asking": ("Clique", "clique", "count", "enumerate"),
     "baskets": ("itemsets", "rules"),
     "choosing": ("estimate", "find"),
-    "contexts": ("concepts", "implications"),
+    "contexts": ("concepts", "implications", "scale"),
     "keeping": ("open", "update"),
     "pipeline.errors": (
         "BackendError",

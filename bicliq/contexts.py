@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, Unpack
+from collections.abc import Mapping
+from typing import Any, Literal, Unpack
 
 from bicliq.asking import Reading, read_as
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.questions.concepts import find_concepts, find_implications
+from bicliq.pipeline.questions.scaling import scale_table
 from bicliq.pipeline.results.concepts import Concepts, Context
 from bicliq.pipeline.results.implications import Implications
 from bicliq.pipeline.settings import load_settings
@@ -104,3 +106,40 @@ def implications(
     """
     settings = load_settings(ingest=read_as(reading), search={"time_limit": time_limit})
     return find_implications(context, basis, settings)
+
+
+def scale(table: Any, scales: Mapping[str, str] | None = None, **reading: Unpack[Reading]) -> Context:
+    """Make a context of a table whose columns hold categories and numbers.
+
+    Parameters
+    ----------
+    table
+        A frame, or the path of a CSV, TSV or Parquet file.
+    scales
+        By columns: "nominal" (``city=Oslo``), "ordinal" (``age>=30``), "interordinal" (``age<30``
+        as well) or "none"; behind the ordinal ones "/4" for parts of as many rows, ":18,65" for
+        where they are cut. Others are scaled by what they hold, which `account` tells.
+    **reading
+        How a file is read, as in `enumerate`; ``left`` names the column of the objects' names.
+
+    Returns
+    -------
+    Context
+        What `concepts` and `implications` take.
+
+    Raises
+    ------
+    InputError
+        Where a scale does not fit its column, or names would become one.
+
+    Examples
+    --------
+    >>> import bicliq, pandas as pd
+    >>> people = pd.DataFrame({"age": [17, 30, 52], "city": ["Oslo", "Bergen", "Oslo"]}, index=["ann", "bob", "cid"])
+    >>> context = bicliq.scale(people, {"age": "ordinal:18,50"})
+    >>> context.attributes.to_pylist()
+    ['age>=18', 'age>=50', 'city=Bergen', 'city=Oslo']
+    >>> bicliq.concepts(context).of("age>=50").to_arrow()["extent"].to_pylist()
+    [['cid'], []]
+    """
+    return scale_table(table, scales or {}, load_settings(ingest=read_as(reading)).ingest)

@@ -2,49 +2,31 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from math import comb
+from collections.abc import Callable
 from typing import Any, Literal
 
-import numpy as np
-
 from bicliq.kernels.arguments import checked_csr, checked_roots, number_of_threads, one_of, whole_number
+from bicliq.kernels.card_count import count_on_gpu
 from bicliq.kernels.contracts import (
     CountRequest,
     CountResult,
-    Counts,
     CountTable,
-    Method,
     Packed,
-    Progress,
     ProgressCallback,
     Side,
 )
-from bicliq.kernels.count_numbers import table_of, together, whole_number_of
-from bicliq.kernels.cpu import load_extension, wait_for
+from bicliq.kernels.count_numbers import table_of, whole_number_of
+from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda.butterflies import CudaButterflies
-from bicliq.kernels.cuda.counting import MOST_WAVES, CudaCount, SearchGivenUp
-from bicliq.kernels.cuda.program import is_anything_loaded
 from bicliq.kernels.cuda.table import CudaTrees, TreeCells, most_optional
-from bicliq.kernels.errors import BackendError, CapacityError, memory_is_capacity
+from bicliq.kernels.errors import CapacityError, memory_is_capacity
+from bicliq.kernels.host_count import chosen_search, count_by_search, count_table, ended_count, started_count
 from bicliq.kernels.machine import Backend, require_backend
 
 METHODS, ROOT_SIDES = ("auto", "levels", "pivot"), ("auto", "left", "right")
-LARGEST_SIDE = 2**31 - 1
 
 TREE_POLL_SECONDS = 0.002
 """Between two looks for trees that a device can count."""
-
-LEAST_PATIENCE, SECONDS_A_REGISTER = 0.01, 0.13e-9
-"""Of a search by levels on a GPU: seconds that it gets in any case, and for its estimated work."""
-
-HOST_SECONDS, HOST_SECONDS_OF_A_START = 0.01, 0.3
-"""What the host's threads get for a count before a GPU does: for one that they should have by then.
-More where the GPU has done nothing yet, since its start takes longer than that."""
-
-SECONDS_A_REGISTER_OF_A_CORE = 3.3e-9
-"""Of the estimated work, on one thread of the host (`kOfACore` of `src/counting/estimate.hpp`)."""
 
 LARGEST_TABLE = 1 << 20
 """Cells of a table of all (p,q): 32 MiB of sums a thread."""
@@ -89,8 +71,9 @@ def count_bicliques(
         Count for each vertex as well, and for p = q = 2 by "butterfly" for each edge.
     backend : {"cpu", "cuda"}
         The device time of "cuda" is ``roots`` and ``search``. Where side and search are left to
-        "auto", a count that the host's threads have within 10 ms (300, where the GPU has not
-        started) is theirs, as its `backend` says.
+        "auto", the host's threads count as well: who should have the count sooner begins, and who
+        ends first has counted, as its `backend` says. What the host should have within 10 ms (300,
+        where the GPU has not started) it begins.
     progress : callable, optional
         Called about five times a second with a `Progress`.
 
@@ -237,7 +220,7 @@ def choose_count(
     """
     request = checked_request(indptr, indices, n_right, p, q, side, None, threads)
     search = choose_method(method, request.p, request.q, side="left", roots=True, per_vertex=False)
-    return chosen_search(request, search, on_card=backend != Backend.CPU)[:2]
+    return chosen_search(request, search, on_card=backend != Backend.CPU)
 
 
 def check_table(max_p: Any, max_q: Any) -> tuple[int, int]:
@@ -281,67 +264,6 @@ def choose_method(method: str, p: int, q: int, *, side: str, roots: bool, per_ve
     return "pivot" if per_vertex and method == "auto" else method
 
 
-def count_by_search(
-    request: CountRequest, method: str, per_vertex: bool, progress: ProgressCallback | None
-) -> CountResult:
-    """Count one (p,q) by levels (`src/counting/pq.hpp`) or pivots (`src/counting/pivot.hpp`)."""
-    p, q = request.p, request.q
-    if max(p, q) > LARGEST_SIDE:  # larger than any graph, and than the 32 bits of the kernels
-        none = [np.zeros(n, np.uint64) if per_vertex else None for n in (request.n_left, request.n_right)]
-        chosen: Method = "pivot" if method == "pivot" else "levels"
-        side: Side = "right" if request.side == "right" else "left"
-        return CountResult(0, p, q, side, chosen, {}, request.threads, f"cpu-{load_extension().isa}", 0, *none)
-    return _found_by(_started(request, "of_vertices" if per_vertex else "one", method), request, per_vertex, progress)
-
-
-def _found_by(search: Any, request: CountRequest, per_vertex: bool, progress: ProgressCallback | None) -> CountResult:
-    """What a search of the host has found, when it has ended."""
-    extension, graph, p, q = load_extension(), request.graph, request.p, request.q
-    found = _ended(search, progress)
-    count = whole_number_of(found["count"]) + sum(
-        times * comb(n, k) * comb(m, j) for n, k, m, j, times in found["large_terms"]
-    )
-    left = right = None
-    if per_vertex:
-        if count >= 1 << 128:
-            raise CapacityError(
-                f"the count for p={p}, q={q} has {count.bit_length()} bits, and 128 are the most where vertices are"
-                " counted; leave per_vertex out, or ask for some roots"
-            )
-        of_left, of_right = (together(*halves) for halves in found["of_vertices"])
-        left = graph.spread(of_left, "left", request.n_left)
-        right = graph.spread(of_right, "right", request.n_right)
-    return CountResult(
-        count=count,
-        p=p,
-        q=q,
-        side="left" if found["on_left"] else "right",
-        method="pivot" if found["is_pivot"] else "levels",
-        seconds=found["seconds"],
-        threads=request.threads,
-        backend=f"cpu-{extension.isa}",
-        work=found["work"],
-        left_counts=left,
-        right_counts=right,
-    )
-
-
-def count_table(request: CountRequest, progress: ProgressCallback | None) -> CountTable:
-    """Count all (p,q) up to those of the request by pivots, in one pass."""
-    extension = load_extension()
-    found = _ended(_started(request, "all", "pivot"), progress)
-    return CountTable(
-        counts=table_of(found),
-        max_p=request.p,
-        max_q=request.q,
-        side="left" if found["on_left"] else "right",
-        seconds=found["seconds"],
-        threads=request.threads,
-        backend=f"cpu-{extension.isa}",
-        work=found["work"],
-    )
-
-
 def count_table_by_trees(
     request: CountRequest, device: Callable[[TreeCells, int], Any], backend: str, progress: ProgressCallback | None
 ) -> CountTable:
@@ -351,11 +273,11 @@ def count_table_by_trees(
     """
     extension = load_extension()
     optional = most_optional(max(request.p, request.q))
-    search = _started(request, "all", "pivot", optional)
+    search = started_count(request, "all", "pivot", optional)
     try:
         while not search.wait_for_choice(TREE_POLL_SECONDS):
             pass
-        on_left = search.on_left
+        _, on_left, _ = search.choice
         roots, rows = (request.p, request.q) if on_left else (request.q, request.p)
         trees = device(TreeCells(roots, rows, optional), extension.TREE_WORDS)
     except BaseException:
@@ -366,7 +288,7 @@ def count_table_by_trees(
         while len(parcel := search.take_trees(ended)):
             trees.add(parcel)
 
-    found = _ended(search, progress, look=hand_over, look_seconds=TREE_POLL_SECONDS)
+    found = ended_count(search, progress, look=hand_over, look_seconds=TREE_POLL_SECONDS)
     of_trees, nodes = trees.finish()
     counts = table_of(found)
     for (a, b), count in of_trees.items():
@@ -400,7 +322,7 @@ def count_butterflies(
     else:
         extension = load_extension()
         search = extension.ButterflyCount(*graph.csr, per_vertex, request.threads)
-        told = _ended(search, progress)
+        told = ended_count(search, progress)
         count, seconds, backend = whole_number_of(told["count"]), told["seconds"], f"cpu-{extension.isa}"
         of_vertex, of_edge = told.get("of_vertices"), told.get("of_edges")
     if of_vertex is not None:
@@ -419,118 +341,6 @@ def count_butterflies(
         right_counts=right,
         edge_counts=of_edge,
     )
-
-
-def count_on_gpu(
-    request: CountRequest, method: str, per_vertex: bool, progress: ProgressCallback | None
-) -> CountResult:
-    """Count one (p,q) on the GPU, by levels (`src/counting/levels.cu`) or pivots (`pivots.cu`).
-
-    The CPU's threads choose which, and the side of the roots.
-
-    Sums over degrees, with a size of 1, stay on the CPU, and so does what it has done before a
-    card could have.
-    """
-    if min(request.p, request.q) == 1 or max(request.p, request.q) > LARGEST_SIDE:
-        return count_by_search(request, "pivot" if method == "pivot" else "levels", per_vertex, progress)
-    started = time.perf_counter()
-    seconds: dict[str, float] = {}
-    failed: BackendError | None = None
-    free = method == "auto" and request.side == "auto" and not per_vertex
-    for search_by, side, patience, work in _searches_on_gpu(request, method):
-        if free and "estimate" not in seconds:
-            little = _counted_by_host(request, work, progress)
-            if little is not None:
-                return little
-        seconds.setdefault("estimate", time.perf_counter() - started)
-        begun = time.perf_counter()
-        search = CudaCount(request, side == "left", search_by == "pivot", per_vertex, patience)
-        try:
-            search.wait(progress)
-        except SearchGivenUp:
-            seconds["given_up"] = time.perf_counter() - begun
-            continue
-        except BackendError as error:
-            failed = error.with_traceback(None)  # whose frames would keep the memory that the next search needs
-            seconds["given_up"] = time.perf_counter() - begun
-            continue
-        if search.too_large:
-            raise BackendError(
-                f"the count for p={request.p}, q={request.q} does not fit in the 128 bits in which the CUDA backend adds"
-                " up; use the CPU backend"
-            )
-        return CountResult(
-            count=search.count,
-            p=request.p,
-            q=request.q,
-            side=side,
-            method=search_by,
-            seconds={**search.seconds, **seconds},
-            threads=request.threads,
-            backend="cuda",
-            work=search.work,
-            left_counts=_of_vertices(request, search, "left", side) if per_vertex else None,
-            right_counts=_of_vertices(request, search, "right", side) if per_vertex else None,
-        )
-    assert failed is not None  # of the last search, which nobody gives up
-    raise failed
-
-
-def _counted_by_host(request: CountRequest, work: float, progress: ProgressCallback | None) -> CountResult | None:
-    """The count, if the host's threads should have it, and have it, before a GPU; else None."""
-    seconds = HOST_SECONDS if is_anything_loaded() else HOST_SECONDS_OF_A_START
-    if work * SECONDS_A_REGISTER_OF_A_CORE > seconds * request.threads:
-        return None
-    search = _started(request, "one", "auto")
-    if not search.wait(seconds):
-        search.stop()
-        return None
-    return _found_by(search, request, False, progress)
-
-
-def _of_vertices(request: CountRequest, search: CudaCount, side: Side, root_side: Side) -> Counts:
-    """The counts of a side's vertices that a GPU has counted."""
-    graph = request.graph
-    n, n_all = (graph.n_left, request.n_left) if side == "left" else (graph.n_right, request.n_right)
-    low, high = np.zeros(n, np.uint64), np.zeros(n, np.uint64)
-    for numbers, more_low, more_high in search.of_roots if side == root_side else search.of_rows:
-        low[numbers] += more_low
-        high[numbers] += more_high + (low[numbers] < more_low)
-    counts: Counts = graph.spread(together(high, low), side, n_all)
-    return counts
-
-
-def _searches_on_gpu(request: CountRequest, method: str) -> Iterator[tuple[Method, Side, float | None, float]]:
-    """The search, the side and the patience of a count on a GPU, and its estimated work.
-
-    Where the search is not prescribed another follows, for where the first takes far too long, or
-    more memory than there is.
-    """
-    if method != "auto" and request.side != "auto":
-        yield "pivot" if method == "pivot" else "levels", request.side, None, 0.0
-        return
-    chosen, side, work = chosen_search(request, method, on_card=True)
-    if method != "auto":
-        yield chosen, side, None, work
-    elif chosen == "levels":
-        if (request.p if side == "left" else request.q) <= MOST_WAVES:
-            yield "levels", side, LEAST_PATIENCE + SECONDS_A_REGISTER * work, work
-        yield "pivot", side if request.side != "auto" else chosen_search(request, "pivot", on_card=True)[1], None, work
-    else:
-        yield "pivot", side, None, work
-        yield "levels", side, None, work
-
-
-def chosen_search(request: CountRequest, method: str, on_card: bool = False) -> tuple[Method, Side, float]:
-    """Choose search and side as a count over all roots would, without counting.
-
-    Returns them with the work that they are estimated to take (`Costs` of
-    `src/counting/estimate.hpp`).
-    """
-    if max(request.p, request.q) > LARGEST_SIDE:
-        return "levels", "right" if request.side == "right" else "left", 0.0
-    found = _started(request, "choice", method, on_card=on_card).result()
-    return "pivot" if found["is_pivot"] else "levels", "left" if found["on_left"] else "right", found["estimated_work"]
 
 
 def checked_request(
@@ -558,30 +368,3 @@ def checked_request(
         roots=chosen,
         threads=workers,
     )
-
-
-def _started(request: CountRequest, asked: str, method: str, tree_optional: int = 0, on_card: bool = False) -> Any:
-    extension, graph = load_extension(), request.graph
-    return extension.Count(
-        *graph.csr,
-        request.p,
-        request.q,
-        extension.Asked[asked],
-        extension.Method[method],
-        extension.RootSide[request.side],
-        request.roots,
-        request.threads,
-        tree_optional,
-        on_card,
-    )
-
-
-def _ended(search: Any, progress: ProgressCallback | None, **looks: Any) -> Any:
-    """What a search has found, when it has ended."""
-
-    def tell() -> None:
-        if progress is not None:
-            progress(Progress(search.roots_done, search.n_roots, 0))
-
-    wait_for(search, tell, **looks)
-    return search.result()

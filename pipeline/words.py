@@ -42,7 +42,9 @@ def number_cure(text: str) -> str:
     Examples
     --------
     >>> print(number_cure("1.234,5"))
-    it has a decimal comma: write 1234.5, as sed -E 's/([0-9]),([0-9])/\1.\2/g' does where the delimiter is no comma
+    it has a decimal comma: write 1234.5
+    >>> print(number_cure("1,5"))
+    it has a decimal comma: write 1.5, as sed -E 's/([0-9]),([0-9])/\1.\2/g' does where the delimiter is no comma
     >>> print(number_cure("1,000"))
     write 1000 if its comma parts thousands, or 1.000 if it is a decimal comma
     >>> number_cure("1,234,567.8"), number_cure("50%"), number_cure("much")
@@ -58,6 +60,8 @@ def number_cure(text: str) -> str:
     if not re.fullmatch(r"[+-]?[0-9][0-9.']*,[0-9]+", text):
         return "mend it"
     number = text.replace(".", "").replace("'", "").replace(",", ".")
+    if len(number) < len(text):  # sed would leave the marks of thousands
+        return f"it has a decimal comma: write {number}"
     return (
         rf"it has a decimal comma: write {number}, as sed -E 's/([0-9]),([0-9])/\1.\2/g' does where the delimiter is no"
         " comma"

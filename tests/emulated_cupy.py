@@ -202,7 +202,7 @@ def card(monkeypatch: pytest.MonkeyPatch) -> Iterator[Card]:
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(kernels, "why_not", lambda backend: None)
     monkeypatch.setattr(device, "why_no_data_on_device", lambda: None)
-    for name in ("AUTO_BYTES", "AUTO_PATHS", "AUTO_TIES"):
+    for name in ("AUTO_BYTES", "AUTO_PATHS", "AUTO_SECONDS", "AUTO_TIES"):
         monkeypatch.setattr(where, name, 0)
     monkeypatch.setattr(fallback, "_reasons", [])
     monkeypatch.setattr(start, "_starts", [])

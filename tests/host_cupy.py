@@ -165,6 +165,7 @@ class HostCupy(ModuleType):
                 CUDARuntimeError=CUDARuntimeError, eventQuery=self.event_query, getDeviceCount=lambda: 2
             ),
             driver=SimpleNamespace(CUDADriverError=type("CUDADriverError", (RuntimeError,), {})),
+            cub=SimpleNamespace(CUPY_CUB_CUMSUM=5, cub_scan=lambda array, op: np.cumsum(array, out=array)),
             compiler=SimpleNamespace(CompileException=type("CompileException", (Exception,), {})),
         )
         self.RawModule = RawModule

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property, partial
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import comb
 from typing import Any
 
@@ -126,6 +126,11 @@ class Search(Launch):
         place = at(self.tasks, 3 * self.task_capacity, np.uint32).reshape(-1, 3)
         place[first : first + len(tasks)] = tasks
         return True
+
+
+def lay_out_lists(grid: Any, block: Any, arguments: Any) -> None:
+    assert arguments[1].dtype == np.uint32
+    warps.run_list_step(arguments[0].ctypes.data, int(arguments[1]), grid[0] * block[0])
 
 
 def single_rows(grid: Any, block: Any, arguments: Any) -> None:
@@ -336,14 +341,27 @@ def put_list(to: Any, ids: list[int]) -> None:
 
 
 def sort_long_lists(grid: Any, block: Any, arguments: Any) -> None:
-    _, offsets, long_lists, ids = arguments
-    assert grid == (len(long_lists),)
-    for first, end in zip(offsets[long_lists], offsets[long_lists + 1], strict=True):
-        assert end - first > 32
-        ids[first:end].sort()
+    _, offsets, n_lists, ids = arguments
+    assert block == (search_program.SORT_THREADS,)
+    assert 0 < grid[0] <= n_lists == len(offsets) - 1
+    for first, end in pairwise(offsets.tolist()):
+        if end - first > 32:
+            ids[first:end].sort()
+
+
+def move_subtrees(grid: Any, block: Any, arguments: Any) -> None:
+    fields, moves, n = arguments
+    run = Search(fields)
+    assert grid[0] * block[0] >= 32 * n
+    slots = at(run.slots, run.slot_capacity * SUBTREE.size, np.uint8).reshape(-1, SUBTREE.size)
+    to, of = np.asarray(moves)
+    assert len(to) == len(of) == n
+    assert not set(to.tolist()) & set(of.tolist())
+    slots[to] = slots[of]
 
 
 ENUMERATION = {
+    "lay_out_lists": lay_out_lists,
     "single_rows": single_rows,
     "build_heavy_roots": build_heavy_roots,
     "build_light_roots": build_light_roots,
@@ -355,6 +373,7 @@ ENUMERATION = {
     "unpack_chunks": unpack_chunks,
     "unpack_smaller": unpack_smaller,
     "sort_long_lists": sort_long_lists,
+    "move_subtrees": move_subtrees,
 }
 
 
@@ -463,6 +482,12 @@ def count_trees(grid: Any, block: Any, arguments: Any) -> None:
     at(run["nodes"], 1, np.uint64)[0] += run["n_trees"]
 
 
+def lay_out_butterflies(grid: Any, block: Any, arguments: Any) -> None:
+    assert block == (butterflies.BUTTERFLY_THREADS,)
+    assert arguments[1].dtype == np.uint32
+    warps.run_butterfly_step(arguments[0].ctypes.data, int(arguments[1]), grid[0] * block[0])
+
+
 def count_butterflies(grid: Any, block: Any, arguments: Any, edge_shares: bool = False) -> None:
     """The threads of the device, on some of this machine; a table that is not clean is noticed."""
     run, batch = butterflies.RUN.unpacked(np.asarray(arguments[0])), int(arguments[1])
@@ -484,6 +509,7 @@ COUNTS = {
     "open_vertex_pivots": partial(open_pivots, of_vertices=True),
     "search_vertex_pivots": partial(search_pivots, of_vertices=True),
     "close_pivots": close_pivots,
+    "lay_out_butterflies": lay_out_butterflies,
     "count_path_ends": count_butterflies,
     "count_edge_shares": partial(count_butterflies, edge_shares=True),
 }

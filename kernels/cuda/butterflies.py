@@ -1,22 +1,23 @@
 """The CUDA driver of butterflies (`src/counting/butterflies.cu`): all, and those of each edge.
 
-The lists, the paths of two edges through each edge and the batches of roots are made on the device
-with array operations; then one kernel a batch counts paths at their ends, and a second one gives
-the edges their share. The tables of a batch are bounded, so a small card only means more batches.
+The lists, the paths of two edges through each edge and the batches of roots are made on the device,
+step by step (`src/counting/butterfly_lists.hpp`); then one kernel a batch counts paths at their
+ends, and a second one gives the edges their share. The tables of a batch are bounded, so a small
+card only means more batches.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bicliq.kernels.contracts import Progress, ProgressCallback
-from bicliq.kernels.cuda.adjacency import RankedGraph, ranked_graph
 from bicliq.kernels.cuda.device import device_errors, free_budget, wait_for_event
-from bicliq.kernels.cuda.program import Program, Struct, Values
+from bicliq.kernels.cuda.program import Program, SharedEnum, Struct, Values
 from bicliq.kernels.errors import BackendError, CapacityError
 
 BUTTERFLY_THREADS = 256
@@ -25,7 +26,7 @@ TOTALS = 1024
 BATCHES_AT_ONCE = 16
 """Batches that are launched without a look; twice as many may wait."""
 
-BYTES_AN_EDGE, BYTES_A_VERTEX = 250, 100  # of the graph on the device, with what its preparation takes
+BYTES_AN_EDGE, BYTES_A_VERTEX = 120, 70  # of the graph on the device, with what its preparation takes
 LARGEST_TABLE_WORDS = 1 << 22
 """Of the tables of a batch: 32 MiB, which a second-level cache of 50 MiB holds."""
 
@@ -33,79 +34,105 @@ LARGEST_RANK, LARGEST_SLOT = 2**31 - 1, 2**32 - 1  # of the kernels' numbers
 LARGEST_PART = 2**64 - 1
 """Of edges × largest degree, which is twice what a vertex lies in, or more."""
 
+
+class ButterflyStep(IntEnum):
+    """What is done for all vertices, edges or slots before the next step."""
+
+    DEGREES = 0
+    RANKS = 1
+    SLOTS = 2
+    LISTS = 3
+    PATHS = 4
+    LONE_UNITS = 5
+    TABLES = 6
+    BATCHES = 7
+    PARTS = 8
+
+
+LISTS = Struct.of_words(
+    "ButterflyLists", "indptr", "indices", "degrees", "rank", "slots", "start", "adjacent", "first_path", "units", "first_word",
+    "largest", "batches", "of_slot", "of_edge", "of_vertex", "n_left", "n_vertices", "n_edges", "n_batches", "batch_words",
+)  # fmt: skip
 RUN = Struct.of_words(
-    "ButterflyRun", "start", "adjacent", "root", "slot", "first_path", "first_word", "batch_root", "batch_unit", "table",
+    "ButterflyRun", "start", "adjacent", "slots", "first_path", "first_word", "batch_root", "batch_unit", "table",
     "of_slot", "totals",
 )  # fmt: skip
 PROGRAM = Program(
     "counting/butterflies.cu",
-    (RUN, Values.of(kButterflyThreads=BUTTERFLY_THREADS, kPathsAThread=PATHS_A_THREAD, kButterflyTotals=TOTALS)),
+    (
+        LISTS,
+        RUN,
+        SharedEnum(ButterflyStep),
+        Values.of(kButterflyThreads=BUTTERFLY_THREADS, kPathsAThread=PATHS_A_THREAD, kButterflyTotals=TOTALS),
+    ),
 )
 
 
-class Units(NamedTuple):
-    """The paths of two edges below all roots, by their first edges (`butterfly_paths.hpp`)."""
-
-    root: Any
-    slot: Any
-    first_path: Any
-    first_unit: Any
-    """Of each root, and the number of units."""
-    first_word: Any
-    """Of each root's table, and the number of words of all."""
-
-
-def path_units(xp: Any, graph: RankedGraph) -> Units:
-    """The edges from a root to a vertex of lower rank with a path through them.
+class Lists:
+    """What is made of a graph, step by step.
 
     Parameters
     ----------
-    xp : module
-        CuPy or NumPy.
-    graph : RankedGraph
-
-    Notes
-    -----
-    A root with one such edge is no butterfly's vertex of highest rank, and is left out.
-
-    Examples
-    --------
-    Two left vertices with three common neighbours, of ranks 3 and 4:
-
-    >>> import numpy as np
-    >>> graph = ranked_graph(np, np.array([0, 3, 6]), np.array([0, 1, 2, 0, 1, 2], np.int32), 3)
-    >>> units = path_units(np, graph)
-    >>> units.root.tolist(), units.first_path.tolist(), units.first_word.tolist()
-    ([4, 4, 4], [0, 1, 2, 3], [0, 0, 0, 0, 0, 6])
+    cp : module
+        CuPy.
+    indptr, indices, n_right
+        CSR of the left side.
+    parts
+        Whether edges and vertices are counted.
     """
-    n, m = len(graph.start) - 1, len(graph.places) // 2
-    twin = xp.empty_like(graph.places)
-    twin[graph.places] = xp.concatenate([graph.places[m:], graph.places[:m]])
-    below = twin - graph.start[graph.adjacent]  # how many in the other vertex's list come before this one
-    slot = xp.flatnonzero((graph.adjacent < graph.owner) & (below > 0))
-    del twin
-    root = graph.owner[slot].astype(xp.int64)
-    slot = slot[xp.bincount(root, minlength=n)[root] > 1]
-    root = graph.owner[slot].astype(xp.int64)
-    first_path, first_unit = _starts(xp, below[slot]), _starts(xp, xp.bincount(root, minlength=n))
-    paths = xp.diff(first_path[first_unit])
-    return Units(root, slot, first_path, first_unit, _starts(xp, 2 * xp.minimum(paths, xp.arange(n, dtype=xp.int64))))
 
+    def __init__(self, cp: Any, indptr: Any, indices: Any, n_right: int, parts: bool) -> None:
+        self._cp, self._kernel = cp, PROGRAM.compiled().get_function("lay_out_butterflies")
+        n_left, m = len(indptr) - 1, len(indices)
+        n, slots = n_left + n_right, 2 * m
+        self.held: dict[str, Any] = {
+            "indptr": cp.asarray(indptr), "indices": cp.asarray(indices), "rank": cp.empty(n, cp.uint32),
+            "start": cp.empty(n + 1, cp.uint64), "slots": cp.empty(slots, cp.uint64), "adjacent": cp.empty(slots, cp.uint32),
+            "first_path": cp.zeros(slots + 1, cp.uint64), "first_word": cp.zeros(n + 1, cp.uint64),
+            "degrees": cp.zeros(n, cp.uint64), "units": cp.zeros(n, cp.uint64), "largest": cp.zeros(1, cp.uint64),
+            "of_slot": cp.zeros(slots if parts else 0, cp.uint64), "of_edge": cp.empty(m if parts else 0, cp.uint64),
+            "of_vertex": cp.zeros(n if parts else 0, cp.uint64), "n_left": n_left, "n_vertices": n, "n_edges": m,
+            "batches": 0, "n_batches": 0, "batch_words": 0,
+        }  # fmt: skip
+        self._take(ButterflyStep.DEGREES)
+        self.held["degrees"].sort()
+        self._take(ButterflyStep.RANKS, ButterflyStep.SLOTS)
+        self.held["slots"].sort()
+        self._take(ButterflyStep.LISTS, ButterflyStep.PATHS, ButterflyStep.LONE_UNITS)
+        self._add_up("first_path")
+        self._take(ButterflyStep.TABLES)
+        self._add_up("first_word")
+        self.largest_degree = int(np.diff(self.held["start"][n - 1 :].get())[0])
+        self.largest_table = int(self.held["largest"].get()[0])
 
-def batch_bounds(xp: Any, first_word: Any, words: int) -> Any:
-    """Roots at which batches begin, and the last one ends.
+    def batches(self, words: int) -> NDArray[np.uint64]:
+        """Roots, slots, paths and words at which batches begin, and the last one ends.
 
-    A batch has at most so many words of tables, or that and those of its first root.
+        A batch has at most so many words of tables, or that and those of its first root.
+        """
+        n = -(-int(self.held["first_word"][-1:].get()[0]) // words)
+        found = self._cp.empty((4, max(n, 1) + 1), self._cp.uint64)
+        self.held |= {"batches": found, "n_batches": found.shape[1] - 1, "batch_words": words}
+        self._take(ButterflyStep.BATCHES)
+        numbers: NDArray[np.uint64] = found.get()
+        return numbers
 
-    Examples
-    --------
-    >>> batch_bounds(np, np.array([0, 2, 4, 12, 14, 14, 16]), 5).tolist()
-    [0, 2, 5, 6]
-    """
-    n, n_words = len(first_word) - 1, int(first_word[-1])
-    cuts = xp.searchsorted(first_word[1:], xp.arange(words, n_words, words, dtype=xp.int64), side="right")
-    ends = xp.asarray(np.array([0, n], np.int64))
-    return xp.unique(xp.concatenate([ends, cuts.astype(xp.int64)]))
+    def parts(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """What edges and vertices lie in: the sums over the slots that have been counted."""
+        self._take(ButterflyStep.PARTS)
+        return self.held["of_edge"].get(), self.held["of_vertex"].get() >> np.uint64(1)
+
+    def _take(self, *steps: ButterflyStep) -> None:
+        told = self._cp.asarray(LISTS.packed(self.held))
+        n_items = self.held["n_vertices"] + 1 + 2 * self.held["n_edges"]  # the most that a step has
+        blocks = min(-(-n_items // BUTTERFLY_THREADS), 2**31 - 1)
+        for step in steps:
+            self._kernel((blocks,), (BUTTERFLY_THREADS,), (told, np.uint32(step)))
+
+    def _add_up(self, name: str) -> None:
+        """Turn the sizes of pieces into where they end."""
+        cub = self._cp.cuda.cub  # comes compiled with CuPy, as its sort does
+        cub.cub_scan(self.held[name], cub.CUPY_CUB_CUMSUM)
 
 
 class CudaButterflies:
@@ -154,40 +181,30 @@ class CudaButterflies:
             self._find_nothing()
             return
         words = self._words_of_tables(cp)
-        graph = ranked_graph(cp, *self._graph)
-        degrees = cp.diff(graph.start)
-        if self._parts and len(self._graph[1]) * int(degrees[-1]) > LARGEST_PART:
+        lists = Lists(cp, *self._graph, self._parts)
+        if self._parts and len(self._graph[1]) * lists.largest_degree > LARGEST_PART:
             raise CapacityError(
                 "this graph is so large that butterflies of a vertex may not fit in 64 bits; count them all together"
             )
-        units = path_units(cp, graph)
-        largest = int(cp.diff(units.first_word).max())
-        if largest >= words:
+        if lists.largest_table >= words:
             raise BackendError("the largest root does not fit in the GPU's free memory; use the CPU backend")
-        bounds = batch_bounds(cp, units.first_word, min(words - largest, LARGEST_TABLE_WORDS))
-        batch_unit = units.first_unit[bounds]
+        batches = lists.batches(min(words - lists.largest_table, LARGEST_TABLE_WORDS))
         held = {
-            "start": graph.start.astype(cp.uint64),
-            "adjacent": graph.adjacent,
-            "root": units.root.astype(cp.uint32),
-            "slot": units.slot.astype(cp.uint32),
-            "first_path": units.first_path.astype(cp.uint64),
-            "first_word": units.first_word.astype(cp.uint64),
-            "batch_root": bounds.astype(cp.uint64),
-            "batch_unit": batch_unit.astype(cp.uint64),
-            "table": cp.empty(int(cp.diff(units.first_word[bounds]).max()), dtype=cp.uint64),
-            "of_slot": cp.zeros(len(graph.adjacent) if self._parts else 0, dtype=cp.uint64),
+            **{
+                name: lists.held[name] for name in ("start", "adjacent", "slots", "first_path", "first_word", "of_slot")
+            },
+            "batch_root": lists.held["batches"][0],
+            "batch_unit": lists.held["batches"][1],
+            "table": cp.empty(int(np.diff(batches[3]).max()), dtype=cp.uint64),
             "totals": cp.zeros(2 * TOTALS, dtype=cp.uint64),
         }
-        batches = [array.get() for array in (bounds, units.first_path[batch_unit], units.first_word[bounds])]
-        del units, degrees
         cp.cuda.Device().synchronize()
         self.seconds["prepare"] = time.perf_counter() - started
-        self._search(cp, held, batches, progress)
+        self._search(cp, held, [batches[0], *batches[2:]], progress)
         totals = held["totals"].get().reshape(-1, 2)
         self.count = sum(int(low) + (int(high) << 64) for low, high in totals[totals.any(axis=1)].tolist())
         if self._parts:
-            self._take_parts(cp, graph, held["of_slot"])
+            self.of_edges, self.of_vertices = lists.parts()
 
     def _words_of_tables(self, cp: Any) -> int:
         """Words that the tables of a batch may take beside the graph."""
@@ -228,18 +245,6 @@ class CudaButterflies:
         _tell(progress, (last, int(roots[-1])), int(roots[-1]))
         self.seconds["search"] = float(cp.cuda.get_elapsed_time(first, last)) / 1000
 
-    def _take_parts(self, cp: Any, graph: RankedGraph, of_slot: Any) -> None:
-        """Add up what was found at both ends of each edge, and at each vertex."""
-        m, n = len(graph.places) // 2, len(graph.vertex)
-        edges = of_slot[graph.places[:m]] + of_slot[graph.places[m:]]
-        of_slot[graph.places[:m]] = edges
-        of_slot[graph.places[m:]] = edges
-        sums = cp.zeros(2 * m + 1, dtype=cp.uint64)  # modulo 2^64; differences are right
-        sums[1:] = cp.cumsum(of_slot)
-        vertices = cp.zeros(n, dtype=cp.uint64)
-        vertices[graph.vertex] = (sums[graph.start[1:]] - sums[graph.start[:-1]]) >> np.uint64(1)
-        self.of_edges, self.of_vertices = edges.get(), vertices.get()
-
 
 def _tell(progress: ProgressCallback | None, mark: tuple[Any, int], n_roots: int) -> None:
     """Wait until the device has come to a mark, and say so."""
@@ -247,10 +252,3 @@ def _tell(progress: ProgressCallback | None, mark: tuple[Any, int], n_roots: int
     wait_for_event(event)
     if progress is not None and roots_done:
         progress(Progress(roots_done, n_roots, 0))
-
-
-def _starts(xp: Any, sizes: Any) -> Any:
-    """Where each of some pieces begins, and the last one ends."""
-    starts = xp.zeros(len(sizes) + 1, dtype=xp.int64)
-    starts[1:] = xp.cumsum(sizes)
-    return starts

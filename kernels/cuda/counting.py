@@ -1,23 +1,25 @@
 """The CUDA driver of (p,q)-counts: runs `src/counting/levels.cu` through CuPy.
 
-Core, order and adjacency are made on the device with array operations; then one kernel builds the
-roots and one kernel a level searches them, or `kernels.cuda.pivots` does. Where the memory of a run
-does not suffice it is repeated with half of the roots at a time: a sum is taken over only from a
-run that came to its end.
+Core, order and adjacency are those of the host, which has made them to choose the search; then one
+kernel builds the roots and one kernel a level searches them, or `kernels.cuda.pivots` does. Where
+the memory of a run does not suffice it is repeated with half of the roots at a time: a sum is taken
+over only from a run that came to its end.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import cache
 from itertools import combinations
 from math import comb
-from typing import Any, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bicliq.kernels.contracts import CountRequest, Progress, ProgressCallback
-from bicliq.kernels.cuda.adjacency import CountGraph, count_graph, owners
+from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda.batches import FAILURE, Failure, RootBatches
 from bicliq.kernels.cuda.device import (
     Budget,
@@ -85,27 +87,25 @@ def small_subsets() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndar
     return binomials.ravel(), np.array(words, np.uint32), first.ravel()
 
 
-def choices(largest: int, q: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """C(n, q) for n up to the largest, in low and high halves.
+class CountGraph(NamedTuple):
+    """What a count reads: the core of the graph, both sides by ascending degree.
 
-    All ones stand for what does not fit.
-
-    Examples
-    --------
-    >>> low, high = choices(4, 2)
-    >>> low.tolist(), high.tolist()
-    ([0, 0, 1, 3, 6], [0, 0, 0, 0, 0])
+    It is that of a count on the host (`src/graphs/counting_core.hpp`), as its `card_graph` says.
     """
-    value, values = 1, [0] * min(q, largest + 1)
-    for n in range(q, largest + 1):
-        values.append(min(value, TOO_LARGE))
-        value = value * (n + 1) // (n + 1 - q) if value < TOO_LARGE else value
-    half = 2**64 - 1
-    return np.array([v & half for v in values], np.uint64), np.array([v >> 64 for v in values], np.uint64)
+
+    root_start: NDArray[np.uint64]
+    root_rows: NDArray[np.uint32]
+    row_start: NDArray[np.uint64]
+    row_roots: NDArray[np.uint32]
+    vertex_of_root: NDArray[np.uint32]
+    """Its number in the input."""
+    vertex_of_row: NDArray[np.uint32]
+    paths: NDArray[np.uint64]
+    """Of each root: those of two edges from it."""
 
 
 class SearchGivenUp(Exception):
-    """Raised where a search takes longer than there is patience for."""
+    """Raised where a search takes longer than there is patience for, or than another has taken."""
 
 
 class CudaCount:
@@ -114,7 +114,9 @@ class CudaCount:
     Parameters
     ----------
     request
-        The graph and the sizes, both 2 or more; roots in the order of their numbers.
+        The sizes, both 2 or more, and which roots.
+    graph
+        Its core.
     left
         Whether the roots are left vertices.
     by_pivots
@@ -123,12 +125,21 @@ class CudaCount:
         Count for each vertex as well, by pivots.
     patience
         Seconds of searching after which a search by levels is given up; None: never.
+    is_late
+        Whether another has counted already.
     """
 
     def __init__(
-        self, request: CountRequest, left: bool, by_pivots: bool, per_vertex: bool, patience: float | None
+        self,
+        request: CountRequest,
+        graph: CountGraph,
+        left: bool,
+        by_pivots: bool,
+        per_vertex: bool,
+        patience: float | None,
+        is_late: Callable[[], bool],
     ) -> None:
-        self._graph = request.graph.csr
+        self._graph, self._is_late = graph, is_late
         self._by_pivots, self._per_vertex, self._patience = by_pivots, per_vertex, patience
         self._deadline: float | None = None
         self.of_roots: list[Any] = []
@@ -148,7 +159,7 @@ class CudaCount:
         BackendError
             If the GPU cannot hold the largest root, cannot choose so many vertices, or is lost.
         SearchGivenUp
-            If it took longer than there was patience.
+            If it took longer than there was patience, or another had counted.
         """
         import cupy
 
@@ -162,14 +173,14 @@ class CudaCount:
 
     def _run(self, cp: Any, progress: ProgressCallback | None) -> None:
         started = time.perf_counter()
-        budget = free_budget(cp.cuda.Device()).without(BYTES_AN_EDGE * len(self._graph[1]))
+        graph = self._graph
+        budget = free_budget(cp.cuda.Device()).without(BYTES_AN_EDGE * len(graph.root_rows))
         blocks = CountBlocks(cp, budget, self._by_pivots)  # first of all: the largest, of the same size for all graphs
         by_roots_alone = self._p == 2 and not self._per_vertex
         self._pivots = CudaPivots(cp, budget, self._p, self._q) if self._by_pivots and not by_roots_alone else None
-        graph = count_graph(cp, *self._graph, self._left, self._p, self._q, self._roots is not None)
         if self._pivots is not None and self._per_vertex:
             self._pivots.of_vertices = len(graph.root_start) - 1, len(graph.row_start) - 1
-        roots = self._chosen(cp, graph)
+        roots = self._chosen()
         memory = CountMemory(cp, blocks, graph)
         numbers = {
             "n_vertices": len(graph.root_start) - 1,
@@ -177,12 +188,10 @@ class CudaCount:
             "q": self._q,
             "grids": int(self._by_pivots) + int(self._per_vertex),
         }
-        fields = memory.fields() | self._arrays(cp, graph) | numbers
+        fields = memory.fields() | self._arrays(cp) | numbers
         cp.cuda.Device().synchronize()
         self.seconds["prepare"] = time.perf_counter() - started
-        batches = RootBatches(
-            roots, lambda batch: (cp.ascontiguousarray(batch[::2]), cp.ascontiguousarray(batch[1::2]))
-        )
+        batches = RootBatches(roots, lambda batch: (batch[::2], batch[1::2]))
         done = 0
         for batch in batches:
             if not len(batch):
@@ -193,7 +202,7 @@ class CudaCount:
                 continue
             self._take(outcome, memory)
             if self._per_vertex and self._pivots is not None:
-                self._take_vertices(cp, graph, self._pivots.vertices)
+                self._take_vertices(self._pivots.vertices)
             done += len(batch)
             if progress is not None:
                 progress(Progress(done, len(roots), 0))
@@ -206,31 +215,24 @@ class CudaCount:
         self.too_large |= bool(outcome["too_large"]) or self.count > TOO_LARGE
         self.work += outcome["work"]
 
-    def _take_vertices(self, cp: Any, graph: CountGraph, vertices: list[Any]) -> None:
+    def _take_vertices(self, vertices: list[Any]) -> None:
         """Keep the counts of vertices of a run that came to its end, as (number, low, high)."""
-        for kept, words, numbers in zip(
-            (self.of_roots, self.of_rows), vertices, (graph.vertex_of_root, graph.vertex_of_row), strict=True
-        ):
-            low, high = words.get().reshape(-1, 2).T
-            kept.append((cp.asarray(numbers).get(), low, high))
+        numbers = self._graph.vertex_of_root, self._graph.vertex_of_row
+        for kept, words, of in zip((self.of_roots, self.of_rows), vertices, numbers, strict=True):
+            kept.append((of, *words.get().reshape(-1, 2).T))
 
-    def _chosen(self, cp: Any, graph: CountGraph) -> Any:
+    def _chosen(self) -> NDArray[np.uint32]:
         """Roots, those with most paths of two edges first."""
-        n = len(graph.root_start) - 1
-        places = cp.arange(n)
-        if self._roots is not None:
-            wanted = cp.zeros(int(max(len(self._graph[0]) - 1, self._graph[2])), dtype=cp.bool_)
-            wanted[cp.asarray(self._roots)] = True
-            places = places[wanted[graph.vertex_of_root]]
-        root_of_edge = owners(cp, graph.root_start.astype(cp.int64), len(graph.root_rows))
-        row_degree = cp.diff(graph.row_start.astype(cp.int64))
-        paths = cp.bincount(root_of_edge, weights=row_degree[graph.root_rows].astype(cp.float64), minlength=n)
-        return places[cp.argsort(-paths[places])].astype(cp.uint32)
+        graph = self._graph
+        places = np.argsort(graph.paths)[::-1].astype(np.uint32)
+        if self._roots is None:
+            return places
+        return places[np.isin(graph.vertex_of_root[places], self._roots)]
 
-    def _arrays(self, cp: Any, graph: CountGraph) -> dict[str, Any]:
+    def _arrays(self, cp: Any) -> dict[str, Any]:
         """The arrays that fields of `RUN` point to, the same for all batches."""
-        degrees = cp.diff(graph.root_start.astype(cp.int64))
-        low, high = choices(int(degrees.max()) if len(degrees) else 0, self._q)
+        graph = self._graph
+        low, high = load_extension().choices(_most(graph.root_start), self._q)
         binomials, subsets, first = small_subsets()
         arrays = {
             "table_low": low, "table_high": high, "binomials": binomials, "subsets": subsets, "first_subset": first,
@@ -242,8 +244,8 @@ class CudaCount:
         """Run the kernels over a batch of roots; returns the counters."""
         module = PROGRAM.compiled()
         counters = cp.zeros(COUNTERS.size // 8, dtype=cp.uint64)
-        memory.totals[:] = 0
-        own = {"roots": roots, "n_roots": len(roots), "counters": counters}
+        memory.totals.fill(0)
+        own = {"roots": cp.asarray(np.ascontiguousarray(roots)), "n_roots": len(roots), "counters": counters}
         run = cp.asarray(RUN.packed(fields | own))
         build, close, search = (module.get_function(name) for name in ("count_roots", "close_wave", "count_wave"))
         events = [cp.cuda.Event() for _ in range(3)]
@@ -257,28 +259,28 @@ class CudaCount:
         if self._patience is not None and self._deadline is None:  # loading the kernels is no part of the search
             self._deadline = time.perf_counter() + self._patience
 
-        def look() -> None:
-            if self._deadline is not None and time.perf_counter() > self._deadline:
-                self._give_up(counters, events[2])
-
-        wait_for_event(events[2], look)
+        wait_for_event(events[2], self._look(counters, COUNTERS, events[2]))
         self.seconds["roots"] += cp.cuda.get_elapsed_time(events[0], events[1]) / 1000
         self.seconds["search"] += cp.cuda.get_elapsed_time(events[1], events[2]) / 1000
         outcome = COUNTERS.unpacked(counters.get()) | {"by_pivots": 0}
         if self._pivots is None or outcome["failure"]:
             return outcome
-        found, told, seconds = self._pivots.search(memory.arena, memory.nodes, outcome["n_nodes"])
+        found, told, seconds = self._pivots.search(memory.arena, memory.nodes, outcome["n_nodes"], self._look)
         self.seconds["search"] += seconds
         return outcome | {"by_pivots": found} | {name: told[name] for name in ("failure", "too_large", "work")}
 
-    @staticmethod
-    def _give_up(counters: Any, end: Any) -> NoReturn:
-        """End the kernels that run, and the search."""
-        failure = COUNTERS.word("failure")
-        told = np.array([Failure.GIVEN_UP], np.uint64)
-        counters[failure : failure + 1].set(told, stream=streams(current_device()).beside)
-        end.synchronize()
-        raise SearchGivenUp
+    def _look(self, counters: Any, struct: Struct, end: Any) -> Callable[[], None]:
+        """Asks whether the kernels before the event `end` are in vain, which then ends them."""
+        place = struct.word("failure")
+
+        def look() -> None:
+            if self._is_late() or (self._deadline is not None and time.perf_counter() > self._deadline):
+                told = np.array([Failure.GIVEN_UP], np.uint64)
+                counters[place : place + 1].set(told, stream=streams(current_device()).beside)
+                end.synchronize()
+                raise SearchGivenUp
+
+        return look
 
 
 class CountBlocks:
@@ -301,8 +303,7 @@ class CountMemory:
         self._blocks, budget = blocks, blocks.budget
         self.arena, self.nodes, self.tasks = blocks.arena, blocks.nodes, blocks.tasks
         n = len(graph.root_start) - 1
-        degrees = cp.diff(graph.root_start.astype(cp.int64))
-        words = (int(degrees.max()) if n else 0) // 32 + 64
+        words = _most(graph.root_start) // 32 + 64
         self._workspace_words = max(2 * (n + 64), 4 * words)
         self.root_blocks = budget.fitting(
             multiprocessors() * ROOT_BLOCKS_A_MULTIPROCESSOR, SCRATCH_SHARE, 8 * max(n, 1), "blocks"
@@ -326,3 +327,8 @@ class CountMemory:
             "task_capacity": self._blocks.n_tasks,
             "workspace_words": self._workspace_words,
         }
+
+
+def _most(starts: NDArray[np.uint64]) -> int:
+    """Length of the longest list."""
+    return int(np.diff(starts).max(initial=0))

@@ -1,9 +1,10 @@
 """The CUDA driver of the enumeration: counts by `src/search/device/enumeration.cu`, through CuPy.
 
-Order and adjacency are made on the device with array operations; then three kernels run back to
-back: the bicliques of one row, the subtrees of the roots, the search. Where the memory of a run
-does not suffice, it is repeated with more, or with half of the roots at a time: a count is taken
-over only from a run that came to its end.
+Order and adjacency are made on the device, step by step (`kernels.cuda.search_graph`); then three
+kernels run back to back: the bicliques of one row, the subtrees of the roots, the search. Where the
+memory of a run does not suffice, it is repeated with more, or with half of the roots at a time: a
+count is taken over only from a run that came to its end. Nothing here asks CuPy for a kernel of its
+own, which it would compile when a machine first needs it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from bicliq.kernels.contracts import EnumerationRequest, EnumerationResult, Progress, ProgressCallback
-from bicliq.kernels.cuda.adjacency import SearchGraph, search_graph
 from bicliq.kernels.cuda.batches import Failure, RootBatches
 from bicliq.kernels.cuda.device import current_device, device_errors, streams, wait_for_event, with_room
+from bicliq.kernels.cuda.search_graph import SearchGraph, search_graph
 from bicliq.kernels.cuda.search_memory import SearchMemory
 from bicliq.kernels.cuda.search_program import (
     COUNTERS,
@@ -50,7 +51,8 @@ class SearchBatch:
     Parameters
     ----------
     heavy, light : array of uint32
-        Roots that large blocks of threads build, and those of small blocks; by falling size.
+        Roots that large blocks of threads build, and those of small blocks; by falling size. They
+        lie on the host.
     single_rows : bool
         Whether the bicliques of one row go with them.
     """
@@ -77,10 +79,9 @@ class CudaRun:
         self._launched = cp.cuda.Event()
         self._module = compiled_search(search, memory.tuning)
         self._min_rows = fields["min_rows"]
-        self._roots = cp.concatenate([batch.heavy, batch.light])
-        self.counters = cp.zeros(len(COUNTERS.names), dtype=cp.uint64)
-        self.counters[COUNTERS.word("pending")] = memory.n_warps
-        memory.slot_states[:] = 0
+        self._roots = cp.asarray(np.concatenate([batch.heavy, batch.light]))
+        self.counters = cp.asarray(COUNTERS.packed({"pending": memory.n_warps}, COUNTERS.names))
+        memory.slot_states.fill(0)
         sizes = {"n_heavy": len(batch.heavy), "n_light": len(batch.light)}
         own = {"roots": self._roots, "counters": self.counters, **sizes}
         self.fields = cp.asarray(RUN.packed(fields | memory.fields() | own, OPTIONAL))
@@ -217,9 +218,10 @@ class CudaSearch:
 
     def _laid_out(self, cp: Any) -> tuple[dict[str, Any], SearchMemory, SearchBatch]:
         """All that is on the device; where it does not fit, nothing stays there."""
-        graph = search_graph(cp, self._request)
-        fields = self._arrays(cp, graph) | self._numbers(graph)
-        batch = self._choose_roots(cp, graph)
+        graph = search_graph(cp, self._request, compiled_search(self.kernel, current_tuning()))
+        arrays = {name: cp.asarray(array) for name, array in self._arrays(graph).items()}
+        fields = arrays | self._numbers(graph)
+        batch = self._choose_roots(graph)
         return fields, SearchMemory(cp, graph, len(batch), self._output_words), batch
 
     def _limit_reached(self) -> bool:
@@ -242,13 +244,12 @@ class CudaSearch:
         self._totals = summed(self._totals, counters)
         self._roots_done += len(batch)
 
-    def _arrays(self, cp: Any, graph: SearchGraph) -> dict[str, Any]:
+    def _arrays(self, graph: SearchGraph) -> dict[str, Any]:
         """The arrays that fields of `RUN` point to, the same for all batches."""
-        request = self._request
-        is_root = cp.ones(len(graph.column_start) - 1, dtype=cp.uint32)
-        if (roots := self._some_roots()) is not None:
-            is_root[:] = 0
-            is_root[cp.asarray(roots)] = 1
+        request, roots = self._request, self._some_roots()
+        is_root = np.full(len(graph.column_degree), roots is None, np.uint32)
+        if roots is not None:
+            is_root[roots] = 1
         arrays = {
             "row_start": graph.row_start,
             "column_start": graph.column_start,
@@ -258,20 +259,19 @@ class CudaSearch:
             "is_root": is_root,
         }
         if self._mode != "count":
-            arrays |= self._hashes(cp, graph)
+            arrays |= self._hashes(graph)
         if self._output_words:
             column_ids, row_ids = self._by_role(request.left_ids, request.right_ids)
-            arrays["column_ids"] = cp.asarray(column_ids)[graph.vertex_of_column]
-            arrays["row_ids"] = cp.asarray(row_ids)
+            arrays |= {"column_ids": column_ids[graph.vertex_of_column], "row_ids": row_ids}
         return arrays
 
-    def _hashes(self, cp: Any, graph: SearchGraph) -> dict[str, Any]:
+    def _hashes(self, graph: SearchGraph) -> dict[str, Any]:
         """What the kernels add up over the members of a biclique."""
         columns, rows = self._by_role(self._request.left_hashes, self._request.right_hashes)
         column_seed, row_seed = self._by_role(LEFT_SEED, RIGHT_SEED)
         return {
-            "column_hashes": cp.asarray(vertex_hashes(columns, column_seed))[graph.vertex_of_column],
-            "row_hashes": cp.asarray(vertex_hashes(rows, row_seed)),
+            "column_hashes": vertex_hashes(columns, column_seed)[graph.vertex_of_column],
+            "row_hashes": vertex_hashes(rows, row_seed),
         }
 
     def _by_role(self, left: Any, right: Any) -> tuple[Any, Any]:
@@ -283,7 +283,7 @@ class CudaSearch:
         request, left = self._request, self._request.side == "left"
         return {
             "n_rows": len(graph.row_start) - 1,
-            "n_columns": len(graph.column_start) - 1,
+            "n_columns": len(graph.column_degree),
             "min_rows": request.min_right if left else request.min_left,
             "min_columns": request.min_left if left else request.min_right,
             "min_edges": request.min_edges,
@@ -296,13 +296,13 @@ class CudaSearch:
         """The columns that are roots, in search order; None where all are."""
         return self._request.roots
 
-    def _choose_roots(self, cp: Any, graph: SearchGraph) -> SearchBatch:
+    def _choose_roots(self, graph: SearchGraph) -> SearchBatch:
         """Roots with at least two rows, by falling size: those for large blocks, and the others."""
         some = self._some_roots()
-        roots = cp.arange(len(graph.column_start) - 1) if some is None else cp.asarray(some)
-        roots = roots[cp.diff(graph.column_start.astype(cp.int64))[roots] >= 2]
+        roots = np.arange(len(graph.column_degree)) if some is None else np.asarray(some)
+        roots = roots[graph.column_degree[roots] >= 2]
         weight = graph.edges_in_two_steps[roots]
-        roots = roots[cp.argsort(-weight)].astype(cp.uint32)
+        roots = roots[np.argsort(-weight)].astype(np.uint32)
         n_heavy = int((weight > HEAVY_ROOT_EDGES).sum())
         return SearchBatch(roots[:n_heavy], roots[n_heavy:], single_rows=True)
 
@@ -310,7 +310,7 @@ class CudaSearch:
         self, cp: Any, fields: dict[str, Any], memory: SearchMemory, batch: SearchBatch, watch: Watch | None
     ) -> dict[str, int]:
         """Run the kernels over a batch of roots; returns the counters."""
-        run = CudaRun(cp, fields, memory, batch, self._kernel())
+        run = CudaRun(cp, fields, memory, batch, self.kernel)
         events = [cp.cuda.Event() for _ in range(3)]
         events[0].record()
         run.build()
@@ -324,7 +324,8 @@ class CudaSearch:
             memory.clear_scratch()
         return counters
 
-    def _kernel(self) -> str:
+    @property
+    def kernel(self) -> str:
         """The search, one of `SEARCHES`."""
         request = self._request
         min_rows, min_columns = request.min_left, request.min_right

@@ -17,7 +17,7 @@ import numpy as np
 
 from bicliq.kernels.contracts import BicliqueBatch, EnumerationRequest, Int64Array
 from bicliq.kernels.cpu import load_extension
-from bicliq.kernels.cuda.adjacency import SearchGraph
+from bicliq.kernels.cuda.search_graph import SearchGraph
 from bicliq.kernels.cuda.search_program import BEST
 from bicliq.kernels.cuda.stream import CudaStreamSearch
 
@@ -139,20 +139,20 @@ class CudaFindSearch(CudaStreamSearch):
     def _some_roots(self) -> Any:
         return self._opened[1]
 
-    def _arrays(self, cp: Any, graph: SearchGraph) -> dict[str, Any]:
+    def _arrays(self, graph: SearchGraph) -> dict[str, Any]:
         begin = np.zeros(1, BEST.dtype)
         begin["least"] = self._opened[0]
         return {
-            **super()._arrays(cp, graph),
-            "best": cp.asarray(begin.view(np.uint64)),
-            "best_values": cp.zeros(self._wanted.k, dtype=cp.int64),
+            **super()._arrays(graph),
+            "best": begin.view(np.uint64),
+            "best_values": np.zeros(self._wanted.k, np.int64),
         }
 
-    def _hashes(self, cp: Any, graph: SearchGraph) -> dict[str, Any]:
+    def _hashes(self, graph: SearchGraph) -> dict[str, Any]:
         columns, rows = self._by_role(self._wanted.left_terms, self._wanted.right_terms)
         if not len(columns) and not len(rows):
             return {}
-        return {"column_hashes": cp.asarray(columns)[graph.vertex_of_column], "row_hashes": cp.asarray(rows)}
+        return {"column_hashes": columns[graph.vertex_of_column], "row_hashes": rows}
 
     def _numbers(self, graph: SearchGraph) -> dict[str, int]:
         wanted, left = self._wanted, self._request.side == "left"

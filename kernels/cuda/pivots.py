@@ -5,6 +5,7 @@ The grids that it begins with are made by `levels.cu` (`kernels.cuda.counting`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ WAVES_AT_ONCE = 8
 
 NODES_SHARE, TASKS_SHARE, WORKSPACE_SHARE, TABLE_SHARE = 0.1, 0.05, 0.15, 0.05
 """Of the free memory; of the first two, two buffers have so much each."""
+
+Look = Callable[[Any, Struct, Any], Callable[[], None]]
 
 LARGEST_NODE_WORDS, LARGEST_TASKS = 2 << 30, 1 << 27
 SUM_WORDS = 3
@@ -96,7 +99,7 @@ class CudaPivots:
         self._binomials = cp.empty(0, dtype=cp.uint64)
         self._width = 0
 
-    def search(self, arena: Any, grids: Any, n_grids: int) -> tuple[int, dict[str, int], float]:
+    def search(self, arena: Any, grids: Any, n_grids: int, look: Look) -> tuple[int, dict[str, int], float]:
         """Search some grids to their end.
 
         Parameters
@@ -105,6 +108,8 @@ class CudaPivots:
             Their masks, and the bytes of their nodes.
         n_grids
             How many there are.
+        look
+            Of counters, their struct and an event: what is called until that event.
 
         Returns
         -------
@@ -118,9 +123,8 @@ class CudaPivots:
             If a warp's workspace or the binomials do not fit.
         """
         cp = self._cp
-        shapes = grids[: n_grids * NODE.size].view(cp.uint32).reshape(n_grids, NODE.size // 4)
-        place = NODE.word("n", 4), NODE.word("need", 4)
-        most_columns, most_rows = (int(shapes[:, at].max()) if n_grids else 0 for at in place)
+        shapes = grids[: n_grids * NODE.size].get().view(NODE.dtype)
+        most_columns, most_rows = (int(shapes[name].max(initial=0)) for name in ("n", "need"))
         self._make_binomials(max(most_columns, most_rows))
         groups = PIVOT_THREADS // 32
         words = workspace_words(most_columns, most_rows)
@@ -138,10 +142,10 @@ class CudaPivots:
             "task_capacity": self._task_capacity, "most_columns": most_columns, "most_rows": most_rows,
         }  # fmt: skip
         run = cp.asarray(RUN.packed({**held, "of_vertex": tuple(self.vertices), **numbers}))
-        seconds = self._run_waves(run, counters, blocks)
+        seconds = self._run_waves(run, counters, blocks, look)
         return _sum_of_signed(totals.get()), COUNTERS.unpacked(counters.get()), seconds
 
-    def _run_waves(self, run: Any, counters: Any, blocks: int) -> float:
+    def _run_waves(self, run: Any, counters: Any, blocks: int, look: Look) -> float:
         """Launch waves until one is empty, or memory did not suffice; returns device seconds."""
         cp, module = self._cp, PROGRAM.compiled()
         of = "vertex_" if self.of_vertices else ""
@@ -155,7 +159,7 @@ class CudaPivots:
                 search((blocks,), (PIVOT_THREADS,), (run, np.uint32(wave % 2)))
                 close((1,), (1,), (run, np.uint32(wave % 2)))
             events[1].record()
-            wait_for_event(events[1])
+            wait_for_event(events[1], look(counters, COUNTERS, events[1]))
             words, waiting = counters.get(), COUNTERS.word("n_tasks")
             if words[COUNTERS.word("failure")] or not words[waiting : waiting + 2].any():
                 return float(cp.cuda.get_elapsed_time(*events)) / 1000

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from bicliq.kernels.cuda.adjacency import SearchGraph
+import numpy as np
+
 from bicliq.kernels.cuda.device import free_budget, multiprocessors
+from bicliq.kernels.cuda.search_graph import SearchGraph
 from bicliq.kernels.cuda.search_program import (
     CHUNK,
     PARKED_WORDS,
@@ -52,9 +54,8 @@ class SearchMemory:
         self.multiprocessors = min(multiprocessors(), self.tuning.most_multiprocessors)
         self._blocks_a_multiprocessor = self.tuning.blocks_a_multiprocessor
         budget = self._budget = free_budget(cp.cuda.Device())
-        n_columns = len(graph.column_start) - 1
-        self._max_degree = _longest(cp, graph.column_start)
-        self._shape_scratch(n_columns, n_roots)
+        self._max_degree = int(graph.column_degree.max(initial=0))
+        self._shape_scratch(len(graph.column_degree), n_roots)
         self.arena = cp.empty(budget.items(ARENA_SHARE, 4, LARGEST_ARENA_WORDS), dtype=cp.uint32)
         self._n_tasks = budget.items(TASKS_SHARE, TASK.size, MOST_TASKS)
         self.tasks = cp.empty(self._n_tasks * TASK.size, dtype=cp.uint8)
@@ -68,7 +69,7 @@ class SearchMemory:
         self.workspace = cp.empty(self.workspace_words * self.n_warps, dtype=cp.uint32)
         self._output: dict[str, Any] = {}
         if output_words:
-            self._make_output(output_words, _longest(cp, graph.row_start))
+            self._make_output(output_words, graph.largest_row)
 
     @property
     def n_warps(self) -> int:
@@ -128,20 +129,24 @@ class SearchMemory:
 
     def clear_scratch(self) -> None:
         """Forget the marks that a failed run leaves behind."""
-        self.scratch[:] = 0
+        self.scratch.fill(0)
 
     def forget_parked(self) -> None:
         """No warp has anything to go on with."""
-        self._output["parked"][:] = 0
+        self._output["parked"].fill(0)
 
-    def requeue(self, tail: int) -> int:
-        """Move the subtrees that nobody has taken to the front of the queue; returns how many."""
-        untaken = self._cp.flatnonzero(self.slot_states[:tail] == int(Slot.FILLED))
-        slots = self.slots.reshape(-1, SUBTREE.size)
-        slots[: len(untaken)] = slots[untaken]
-        self.slot_states[:] = int(Slot.EMPTY)
-        self.slot_states[: len(untaken)] = int(Slot.FILLED)
-        return len(untaken)
+    def requeue(self, tail: int) -> tuple[int, Any]:
+        """Say that the first slots hold the subtrees that nobody has taken.
+
+        Returns how many there are, and the moves that make it true (`move_subtrees`): to where, and
+        from where.
+        """
+        filled = self.slot_states[:tail].get() == Slot.FILLED
+        n = int(filled.sum())
+        to, of = np.flatnonzero(~filled[:n]), n + np.flatnonzero(filled[n:])
+        self.slot_states.fill(int(Slot.EMPTY))
+        self.slot_states[:n].set(np.full(n, Slot.FILLED, np.uint32))
+        return n, self._cp.asarray(np.stack([to, of]).astype(np.uint32))
 
     def _make_output(self, most_words: int, max_row_degree: int) -> None:
         """Make the block for bicliques, and the one for what warps keep when they park.
@@ -170,8 +175,3 @@ class SearchMemory:
         self.heavy_blocks = min(self.multiprocessors * HEAVY_BLOCKS_A_MULTIPROCESSOR, blocks // 2, most)
         self.light_blocks = min(self.multiprocessors * LIGHT_BLOCKS_A_MULTIPROCESSOR, blocks - self.heavy_blocks, most)
         self.scratch = self._cp.zeros((self.heavy_blocks + self.light_blocks) * words, dtype=self._cp.uint32)
-
-
-def _longest(cp: Any, starts: Any) -> int:
-    """Length of the longest list."""
-    return int(cp.diff(starts.astype(cp.int64)).max()) if len(starts) > 1 else 0

@@ -24,6 +24,9 @@ write the best."""
 HEAVY_THREADS, LIGHT_THREADS = 1024, 64
 """Of a block that builds a root: one of many edges in two steps, and any other."""
 
+SORT_THREADS = 128
+"""Of a block that sorts lists."""
+
 SCRATCH_WORDS_A_COLUMN = 4
 """Of a block that builds roots; and a word for each row of the largest root."""
 
@@ -47,6 +50,20 @@ class Slot(IntEnum):
     TAKEN = 3
 
 
+class ListStep(IntEnum):
+    """What is done for all columns, rows or edges before the next step."""
+
+    DEGREES = 0
+    RANKS = 1
+    EDGES = 2
+    LISTS = 3
+    PLACES = 4
+
+
+LISTS = Struct.of_words(
+    "SearchLists", "indptr", "indices", "degrees", "rank", "by_column", "by_row", "column_start", "row_start", "column_rows",
+    "row_columns", "places", "edges_in_two_steps", "n_left", "n_columns", "n_rows", "n_edges", "columns_are_left",
+)  # fmt: skip
 SUBTREE = Struct("Subtree", np.dtype("V160"))
 TASK = Struct("Task", np.dtype([("subtree", "u4"), ("from", "u4"), ("to", "u4")]))
 CHUNK = Struct.of_words("Chunk", "start", "words")
@@ -71,10 +88,10 @@ BEST = Struct("Best", np.dtype([("lock", "u8"), ("n", "u8"), ("least", "i8")]))
 PROGRAM = Program(
     "search/device/enumeration.cu",
     (
-        SUBTREE, TASK, CHUNK, COUNTERS, BEST, RUN, FAILURE, SharedEnum(Stop), SharedEnum(Slot),
+        SUBTREE, TASK, CHUNK, COUNTERS, BEST, RUN, LISTS, FAILURE, SharedEnum(Stop), SharedEnum(Slot), SharedEnum(ListStep),
         Values.of(
             kHeavyThreads=HEAVY_THREADS, kLightThreads=LIGHT_THREADS, kScratchWordsAColumn=SCRATCH_WORDS_A_COLUMN,
-            kParkedWords=PARKED_WORDS,
+            kParkedWords=PARKED_WORDS, kSortThreads=SORT_THREADS,
         ),
     ),
 )  # fmt: skip

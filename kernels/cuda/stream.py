@@ -16,13 +16,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bicliq.kernels.contracts import BicliqueBatch, EnumerationRequest, SmallerBatch
-from bicliq.kernels.cuda.device import Streams, current_device, device_errors, streams
+from bicliq.kernels.cuda.device import Streams, current_device, device_errors, multiprocessors, streams
 from bicliq.kernels.cuda.enumeration import CudaRun, CudaSearch, SearchBatch, Watch, summed
 from bicliq.kernels.cuda.search_memory import SearchMemory
-from bicliq.kernels.cuda.search_program import COUNTERS, Stop
+from bicliq.kernels.cuda.search_program import COUNTERS, SORT_THREADS, Stop
 
 EMPTIED = ("head", "stop", "output_used", "n_chunks")  # counters that start anew with each launch
-THREADS, SORT_THREADS, LANES = 256, 128, 32
+THREADS, LANES = 256, 32
+SORT_BLOCKS_A_MULTIPROCESSOR = 16
 
 Batch = TypeVar("Batch", BicliqueBatch, SmallerBatch)
 
@@ -128,7 +129,10 @@ class CudaStreamSearch(CudaSearch):
         """Launch the search again, with an empty output and a queue of what nobody has taken."""
         for name in EMPTIED:
             counters[name] = 0
-        counters["tail"] = memory.requeue(counters["tail"])
+        counters["tail"], moves = memory.requeue(counters["tail"])
+        if moves.size:
+            n = moves.shape[1]
+            run.launch("move_subtrees", -(-n * LANES // THREADS), THREADS, moves, np.uint64(n))
         run.counters.set(COUNTERS.packed(counters))
         run.search()
 
@@ -206,8 +210,8 @@ def _unpack(cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:
     rows, columns = cp.empty(n_rows, dtype=cp.int32), cp.empty(n_columns, dtype=cp.int32)
     arguments = (sizes, ends, np.uint64(n_chunks), roots, row_offsets[1:], column_offsets[1:], rows, columns)
     run.launch("unpack_chunks", -(-n_chunks * 32 // THREADS), THREADS, *arguments)
-    _sort_long(cp, run, row_offsets, rows)
-    _sort_long(cp, run, column_offsets, columns)
+    _sort_long(run, row_offsets, rows)
+    _sort_long(run, column_offsets, columns)
     return [roots, row_offsets, rows, column_offsets, columns]
 
 
@@ -220,15 +224,15 @@ def _unpack_smaller(cp: Any, run: CudaRun, n_chunks: int) -> list[Any]:
     offsets, ids = cp.zeros(n + 1, dtype=cp.int32), cp.empty(n_ids, dtype=cp.int32)
     arguments = (sizes, ends, np.uint64(n_chunks), roots, offsets[1:], n_rows, n_columns, ids)
     run.launch("unpack_smaller", -(-n_chunks * 32 // THREADS), THREADS, *arguments)
-    _sort_long(cp, run, offsets, ids)
+    _sort_long(run, offsets, ids)
     return [roots, offsets, ids, n_rows, n_columns]
 
 
-def _sort_long(cp: Any, run: CudaRun, offsets: Any, ids: Any) -> None:
+def _sort_long(run: CudaRun, offsets: Any, ids: Any) -> None:
     """Put the ids of long lists in order; a warp orders others while it writes them."""
-    long_lists = cp.flatnonzero(offsets[1:] - offsets[:-1] > LANES)
-    if long_lists.size:
-        run.launch("sort_long_lists", long_lists.size, SORT_THREADS, offsets, long_lists, ids)
+    n = len(offsets) - 1
+    blocks = min(n, SORT_BLOCKS_A_MULTIPROCESSOR * multiprocessors())
+    run.launch("sort_long_lists", blocks, SORT_THREADS, offsets, np.uint64(n), ids)
 
 
 def _measured(cp: Any, run: CudaRun, n_chunks: int, *, smaller_only: bool) -> tuple[Any, Any, tuple[int, int, int]]:
@@ -236,6 +240,6 @@ def _measured(cp: Any, run: CudaRun, n_chunks: int, *, smaller_only: bool) -> tu
     sizes = cp.empty((3, n_chunks), dtype=cp.uint64)
     counted = sizes, np.uint64(n_chunks), np.uint64(smaller_only)
     run.launch("measure_chunks", -(-n_chunks // THREADS), THREADS, *counted)
-    ends = cp.cumsum(sizes, axis=1)
-    n, n_rows, n_columns = map(int, ends[:, -1].get())
-    return sizes, ends, (n, n_rows, n_columns)
+    ends = sizes.get().cumsum(axis=1)
+    n, n_rows, n_columns = ends[:, -1].tolist()
+    return sizes, cp.asarray(ends), (n, n_rows, n_columns)

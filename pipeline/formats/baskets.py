@@ -12,16 +12,16 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.csv_heads import comments_above, is_value, taken_for_comments, without_declaration
 from bicliq.pipeline.formats.fields import Record, cut_line
 from bicliq.pipeline.formats.lines import Neighbours, TextLines, edge_batches, refuse_line
+from bicliq.pipeline.formats.problems import DELIMITERS
 from bicliq.pipeline.formats.recognise import text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import listed, shown
 
-DELIMITERS = ",\t;|"
 UTILITIES = re.compile("[0-9]+:[0-9]+:[0-9]+")
 """What stands between the items of a basket and how much each is worth, in SPMF."""
 
-IN_BRACKETS = re.compile(r"""(['"]?)(?:\[.*\]|\{.*\}|\(.*\))\1""")
+IN_BRACKETS = re.compile(r"""(['"]?)(?:\[[^\[\]]*\]|\{[^{}]*\}|\([^()]*\))\1""")
 """A line that is a list of its own."""
 
 NUMBER = r"[-+]?[0-9]+(?:[.][0-9]*)?(?:[eE][-+]?[0-9]+)?"
@@ -74,15 +74,16 @@ def top_of(uri: str, kind: str, settings: IngestSettings) -> Top:
     comments = [number for number, _ in lines[: comments_above([line for _, line in lines], settings)]]
     rows = [(number, line) for number, line in lines[len(comments) :][:SAMPLE] if not METADATA.fullmatch(line)]
     said = taken_for_comments(uri, comments)
-    if kind == "baskets" and settings.delimiter is None and _are_lists([line for _, line in rows]):
-        if settings.split is None:
-            raise InputError(
-                f"{uri}, line {rows[0][0]}: {shown(rows[0][1])} is a list, as most lines are; take them apart with split = ','"
-            )
-        return Top(rows[0][0] - (not settings.header), "\t", said)
+    lists = kind == "baskets" and settings.delimiter is None and _are_lists([line for _, line in rows])
+    if lists and settings.split is None:
+        raise InputError(
+            f"{uri}, line {rows[0][0]}: {shown(rows[0][1])} is a list, as most lines are; take them apart with split = ','"
+            " (or name the delimiter, if they are items)"
+        )
+    delimiter = "\t" if lists else delimiter
     if settings.header:
         return Top(rows[0][0] if rows else 0, delimiter, said)
-    if settings.header is None and len(rows) > 2:
+    if settings.header is None and len(rows) > 2 and not (lists and IN_BRACKETS.fullmatch(rows[0][1].strip())):
         (number, first), *others = _cut(rows, delimiter, settings)
         if not any(map(is_value, first)) and set(first).isdisjoint(item for _, items in others for item in items):
             said = (

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,12 @@ from bicliq.pipeline.formats.problems import is_number
 from bicliq.pipeline.settings import NULL_WORDS
 from bicliq.pipeline.words import shown
 
-MARKS = frozenset(("x", "✓", "✔", "*", "+", "•", "●", "true", "yes", "y"))
-BLANKS = frozenset(("", ".", "-", "·", "false", "no", "n"))
+MARKS = frozenset(("x", "✓", "✔", "*", "+", "•", "●", "☑", "true", "yes", "y"))
+BLANKS = frozenset(("", ".", "-", "·", "✗", "✘", "☐", "false", "no", "n"))
 MISSING = frozenset(NULL_WORDS)
 
-YES_OR_NO = frozenset(("y", "n", "", "?"))
-"""Cells beside which y is a mark: beside others it may be a label, as x is then."""
+KINDS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"}, {"x"})
+"""Words that are marks beside each other: in other words for them, cells are names."""
 
 REMARKS = frozenset(("taxonomy", "consensus lineage", "consensuslineage"))
 """Columns of abundance tables that hold text about the row, behind the cells."""
@@ -122,21 +123,22 @@ def looks_like_matrix(rows: Sequence[Sequence[str]]) -> bool:
     counts = bool(body and body[0]) and NAMES_OF_COUNTS.fullmatch(body[0][0].strip()) is not None
     if remarks:
         body = [row[:-1] for row in body]
-    if body and (any(cell(field) is None for field in body[0][1:]) or _stands_above_marks(body)):
+    if (body and (any(cell(field) is None for field in body[0][1:]) or _stands_above_marks(body))) or (
+        len(body) > 1 and are_other_marks(body[0][1:], chain(*(row[1:] for row in body[1:])))
+    ):
         del body[0]
     width = len(body[0]) if body else 0
     if len(body) < 2 or any(len(row) != width for row in body):
         return False
     columns = list(zip(*body, strict=True))
-    worded = any(cell(field) is None for field in columns[0])
+    worded = any(cell(field) is None for field in columns[0]) or are_names(columns[0], chain(*columns[1:]))
     if counts or (not is_binary(columns[0]) and (worded or is_binary(*columns[1:]))):
         del columns[0]
     if len(columns) < 2 or not all(cell(field) is not None for column in columns for field in column):
         return False
     if is_binary(*columns):
-        letters = {field.strip().lower() for column in columns for field in column}
-        if "y" in letters and not letters <= YES_OR_NO:
-            return False
+        if {"x", "y"} <= {field.strip().lower() for column in columns for field in column}:
+            return False  # no marks, but names
         return any(cell(field) for column in columns for field in column)
     if counts or (remarks and worded):
         return True
@@ -148,6 +150,31 @@ def _stands_above_marks(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first row holds numbers above cells of 0 and 1: names, as years are."""
     below = [row[1:] for row in rows[1:]]
     return len(below) > 1 and is_binary(*below) and not is_binary(rows[0][1:])
+
+
+def are_other_marks(fields: Iterable[str], cells: Iterable[str]) -> bool:
+    """Whether some fields are marks of a kind that cells, which are marks or numbers, have none of.
+
+    Examples
+    --------
+    >>> are_other_marks(["x", "y"], ["1", "0"]), are_other_marks(["x", ""], ["X", "x"]), are_other_marks(["x"], [""])
+    (True, False, False)
+    """
+    within = {field.strip().lower() for field in cells} - BLANKS
+    beside = [kind for kind in KINDS if not kind.isdisjoint(within)]
+    words = {field.strip().lower() for field in fields}
+    return bool(within) and any(kind not in beside and not kind.isdisjoint(words) for kind in KINDS)
+
+
+def are_names(column: Sequence[str], cells: Iterable[str]) -> bool:
+    """Whether the fields of a column, each another, are marks of a kind that its cells are not.
+
+    Examples
+    --------
+    >>> are_names(["x", "y"], ["1", "0"]), are_names(["yes", "no", "yes"], ["1", "0", "1"])
+    (True, False)
+    """
+    return len(set(column)) == len(column) > 1 and are_other_marks(column, cells)
 
 
 def may_be_matrix(rows: Sequence[Sequence[str]]) -> bool:

@@ -116,9 +116,10 @@ def choose_columns(
         if looks_like_matrix(rows) or (header and looks_like_matrix([names, *rows])):
             raise InputError(f"{source}: {AS_MATRIX}")
     if missing and len(rest) != len(missing):
+        rows = [row for row in first_rows() if settings.ragged == "error" or len(row) == len(names)]
         if len(rest) < len(missing):
             raise InputError(_too_few(source, missing, found, names, header))
-        raise InputError(_unclear(source, missing, rest, names, first_rows(), header or settings.header is False))
+        raise InputError(_unclear(source, missing, rest, names, rows, header or settings.header is False))
     if header:
         for side, at in zip(missing, rest, strict=False):
             _refuse_double_name(source, side, names[at], names)

@@ -20,15 +20,11 @@ from bicliq.pipeline.formats.columns import asked_keys, choose_columns
 from bicliq.pipeline.formats.fields import Record, records
 from bicliq.pipeline.formats.files import folder_keys
 from bicliq.pipeline.formats.forms import told_lists
-from bicliq.pipeline.formats.problems import MARKS, is_number, refuse_double_colons
+from bicliq.pipeline.formats.problems import DELIMITERS, MARKS, SAMPLE, is_number, refuse_double_colons
 from bicliq.pipeline.formats.source import Layout
 from bicliq.pipeline.formats.times import unix_seconds
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import LISTED, SHOWN, listed, shown
-
-DELIMITERS = ",\t;|"
-SAMPLE = 20
-"""Lines by which the head of a CSV file is judged."""
 
 DECLARED = re.compile(r'"?sep=([^"\r\n])"?', re.IGNORECASE)
 """The line by which Excel is told the delimiter."""
@@ -191,17 +187,23 @@ def _taken_for_names(source: str, first: Record) -> str:
 
 
 def _taken_for_an_edge(source: str, rows: Sequence[Record], sides: Sequence[int]) -> tuple[str, ...]:
-    """Say that line 1, taken for an edge, has a word above numbers alone: it may be names."""
+    """Say that line 1, taken for an edge, is unlike all below: it may be names.
+
+    It has a word above numbers alone, or numbers above words alone.
+    """
     first, *below = rows
-    for at in sides:
-        under = [row.fields[at] for row in below if at < len(row.fields)]
-        if len(under) > 1 and all(map(is_value, under)) and not is_value(first.fields[at]) and first.fields[at].strip():
-            return (
-                f"{source}: line {first.line} ({listed(first.fields)}) was taken for an edge, though"
-                f" {shown(first.fields[at])} stands above numbers alone; say header = true if it is names, or header ="
-                " false if not",
-            )
-    return ()
+    unlike = {}
+    for at in (at for at in sides if at < len(first.fields)):  # others are keys of folders
+        field, under = first.fields[at], {is_value(row.fields[at]) for row in below if at < len(row.fields)}
+        if len(below) > 1 and field.strip() and under == {not is_value(field)}:
+            unlike[field] = "words" if is_value(field) else "numbers"
+    if not unlike or (len(unlike) < len(sides) and "numbers" not in unlike.values()):
+        return ()
+    field, what = next((field, what) for field, what in unlike.items() if what == "numbers" or len(unlike) > 1)
+    return (
+        f"{source}: line {first.line} ({listed(first.fields)}) was taken for an edge, though {shown(field)} stands above"
+        f" {what} alone; say header = true if it is names, or header = false if not",
+    )
 
 
 def _plain(name: str) -> str:
@@ -332,7 +334,7 @@ def _guess_delimiter(source: str, head: str, settings: IngestSettings) -> str:
     if not rows and filled and settings.comment is None and not any(mark in head for mark in DELIMITERS):
         raise InputError(f"{source}: holds nothing but comments; an edge table has at least one line below them")
     lines = (rows or filled)[:2]
-    refuse_double_colons(f"{source}, line 1", "".join(lines[:1]), settings)
+    refuse_double_colons(f"{source}, line 1", rows or filled, settings)
     found = [mark for mark in DELIMITERS if lines and mark in lines[0]]
     if not found:
         title = next((at for at, line in enumerate(head.split("\n")) if any(mark in line for mark in DELIMITERS)), 0)

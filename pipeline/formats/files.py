@@ -20,7 +20,7 @@ from fsspec.spec import AbstractBufferedFile
 from bicliq.pipeline.bounds import EXHAUSTED, is_exhausted
 from bicliq.pipeline.errors import UNANSWERED, CapacityError, InputError, is_timeout
 from bicliq.pipeline.extras import file_system, refuse_bytes
-from bicliq.pipeline.words import brief
+from bicliq.pipeline.words import brief, shown
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 """What a file is compressed with, by the extension of its name."""
@@ -193,6 +193,21 @@ def _tables_below(fs: Any, path: str, source: str) -> list[str]:
             f" {path}/*.csv"
         )
     return names
+
+
+def told_others(source: str) -> tuple[str, ...]:
+    """Say how many files of a folder were passed over, as they are not called as tables are."""
+    fs, path = file_system(file_of(source))
+    with input_errors(source):
+        found = sorted(fs.find(path)) if _kind(fs, path) == "directory" else []
+    others = [name for name in found if not _is_hidden(name) and not bare_name(name).endswith(TABLES)]
+    if not others:
+        return ()
+    what = "1 other file" if len(others) == 1 else f"{len(others):,} other files"
+    return (
+        f"{source}: {what}, as {shown(others[0].rsplit('/', 1)[-1])}, {'was' if len(others) == 1 else 'were'} passed over:"
+        " tables of a folder are known by their extensions; name a glob for others",
+    )
 
 
 def _matches(fs: Any, path: str, source: str) -> list[str]:

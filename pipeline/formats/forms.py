@@ -68,8 +68,11 @@ IN_QUOTES = "^(?:'.*'|`.*['`]|[\u2018\u201a].*[\u2018\u2019]|[\u201c\u201d\u201e
 BYTES_OF_UTF8 = r"[\x{80}-\x{9f}]|[\x{c2}-\x{f4}][\x{80}-\x{bf}\x{152}-\x{2122}]"
 """What those of a letter look like, read as latin-1 or cp1252."""
 
-PLAIN = r"^\+?(-?)0*([0-9]+?)(\.0*)?$"
-"""A whole number, and what of it is written otherwise in its shortest form."""
+UNLIKE = {
+    "zeros": (r"^\+?(-?)0*([0-9]+?)(\.0*)?$", r"\1\2"),
+    "hours": (r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[ T]00:00(?::00(?:\.0+)?)?)?$", r"\1"),
+}
+"""Whole numbers and days, and what is left of each where it is written in its shortest form."""
 
 FIRST_CAPITAL, LAST_CAPITAL, FIRST_OTHER = b"A"[0], b"Z"[0], 128
 
@@ -394,7 +397,7 @@ def told_names(uri: str, names: Mapping[str, str], sides: Mapping[str, pa.Array]
 
 
 def told_beside(uri: str, sides: Mapping[str, tuple[pa.Array, pa.Array]]) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Count the new labels of each side that are like a known one but for case, form or zeros.
+    """Count the new labels of each side that are like known ones but for case, form, zeros or hour.
 
     Parameters
     ----------
@@ -419,8 +422,8 @@ def told_beside(uri: str, sides: Mapping[str, tuple[pa.Array, pa.Array]]) -> tup
     for side, (known, new) in sides.items():
         if not (pa.types.is_string(known.type) and pa.types.is_string(new.type) and len(new)):
             continue
-        for form in (*FORMS, "zeros"):
-            if form == "zeros" and not pc.any(pc.match_substring_regex(new, PLAIN)).as_py():
+        for form in (*FORMS, *UNLIKE):
+            if form in UNLIKE and not pc.any(pc.match_substring_regex(new, UNLIKE[form][0])).as_py():
                 continue
             places = pc.index_in(_in_form(new, form), value_set=_in_form(known, form))
             n = len(places) - places.null_count
@@ -428,8 +431,8 @@ def told_beside(uri: str, sides: Mapping[str, tuple[pa.Array, pa.Array]]) -> tup
                 name = f"alike_in_the_run_but_for_{form}"
                 counts[name] = counts.get(name, 0) + n
                 at = pc.index(pc.is_valid(places), True).as_py()
-                what = {"unicode": "Unicode forms"}.get(form, form)
-                fold = "" if form == "zeros" else f", or begin a new run with fold = '{form}'"
+                what = {"unicode": "Unicode forms", "hours": "the hour"}.get(form, form)
+                fold = "" if form in UNLIKE else f", or begin a new run with fold = '{form}'"
                 said.append(
                     f"{uri}: {n:,} new label{'s' if n > 1 else ''} of the {side} side {'are' if n > 1 else 'is'} in the run but"
                     f" for {what}, as {new[at].as_py()!a} and {known[places[at].as_py()].as_py()!a}; write"
@@ -444,11 +447,11 @@ def _is_ascii(labels: pa.Array) -> bool:
 
 
 def _in_form(labels: pa.Array, form: str) -> pa.Array:
-    """Labels as `folded`; those of ASCII at the speed of memory; numbers without idle zeros."""
+    """Labels as `folded`; numbers and days in their shortest form, as `UNLIKE` says."""
     if form == "unseen":
         return pc.replace_substring_regex(labels, UNSEEN, "")
-    if form == "zeros":
-        return pc.replace_substring_regex(labels, PLAIN, r"\1\2")
+    if form in UNLIKE:
+        return pc.replace_substring_regex(labels, *UNLIKE[form])
     if not _is_ascii(labels):
         return folded(labels, form)
     return labels if form == "unicode" else pc.ascii_lower(labels)

@@ -13,7 +13,14 @@ from bicliq.pipeline.columns import values_of, words_column
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.cells import are_sums, cell, told_sums
 from bicliq.pipeline.formats.labels import plain_numbers
-from bicliq.pipeline.formats.matrix import assumed_of_names, label_columns, no_cell, place_of_names, refuse_two_sets
+from bicliq.pipeline.formats.matrix import (
+    NAMES_ROWS,
+    assumed_of_names,
+    label_columns,
+    no_cell,
+    place_of_names,
+    refuse_two_sets,
+)
 from bicliq.pipeline.formats.problems import DROP_NULLS
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import shown
@@ -81,6 +88,11 @@ def matrix_table(
         }
     )
     said = () if index is not None and at is None else assumed_of_names(name, None, False, at, columns)
+    if index is not None and at is None and columns and NAMES_ROWS.fullmatch(columns[0]):
+        said = (
+            f"{name}: its index names its rows, and column {shown(columns[0])} was taken for cells; leave it out, or say"
+            f" left = {columns[0]!r}, if it names them",
+        )
     cells = [np.nan_to_num(some.to_numpy(zero_copy_only=False)) for some in values.values()]
     if cells and are_sums(cells[:-1], cells[-1]):
         said = (*said, told_sums(name, list(labels.values())[-1]))

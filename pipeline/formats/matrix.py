@@ -7,14 +7,25 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.baskets import record_of, told_delimiter
-from bicliq.pipeline.formats.cells import COLUMN_SUMS, GLUED, REMARKS, SUMS, are_sums, cell, is_binary, told_sums
+from bicliq.pipeline.formats.cells import (
+    COLUMN_SUMS,
+    GLUED,
+    REMARKS,
+    SUMS,
+    are_names,
+    are_other_marks,
+    are_sums,
+    cell,
+    is_binary,
+    told_sums,
+)
 from bicliq.pipeline.formats.columns import wants_time
 from bicliq.pipeline.formats.csv_heads import taken_for_comments, without_declaration
 from bicliq.pipeline.formats.files import bare_name
@@ -103,8 +114,12 @@ def _names(fields: Sequence[str], settings: IngestSettings) -> list[str]:
 
 def _names_columns(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first line names columns: no cells, one field less, or numbers above 0 and 1."""
+    if len(first) == 1 and rows and len(rows[0]) == 1:
+        return cell(first[0]) is None
     if not rows or len(first) == len(rows[0]) - 1 or any(cell(field) is None for field in first[1:]):
         return bool(rows) or any(cell(field) is None for field in first[1:])
+    if are_other_marks(first[1:], chain(*(row[1:] for row in rows))):
+        return True
     corner = first[0] == "" and all(first[1:]) and all(row[0] for row in rows)
     inner = [row[1:] for row in rows]
     return corner or (len(first) > 1 and is_binary(*inner) and not is_binary(first[1:]))
@@ -132,13 +147,18 @@ def place_of_names(
         )
     first = [row[0] for row in rows]
     others = [row[1:] for row in rows]
-    if any(cell(name) is None for name in first) or (is_binary(*others) and not is_binary(first)):
+    if not any(others):
+        return None  # what names it has are no cells, and there is nothing else
+    counted = all(name.isdigit() for name in first)
+    if any(cell(name) is None for name in first) or (is_binary(*others) and not is_binary(first) and counted):
+        return 0
+    if are_names(first, chain(*others)):
         return 0
     if names and (names[0] == "" or NAMES_ROWS.fullmatch(names[0])):
         return 0
     numbers = [cell(name) or 0 for name in first]
     ascending = len(rows) > 2 and all(low < high for low, high in pairwise(numbers))
-    return 0 if names and ascending and all(name.isdigit() for name in first) else None
+    return 0 if names and ascending and counted else None
 
 
 def assumed_of_names(

@@ -29,7 +29,7 @@ from bicliq.pipeline.formats.problems import DROP_NULLS, first_failing
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource, Layout
 from bicliq.pipeline.formats.times import unix_seconds
 from bicliq.pipeline.settings import IngestSettings
-from bicliq.pipeline.words import brief, listed, shown
+from bicliq.pipeline.words import brief, listed, number_cure, shown, time_cure
 
 BATCH_ROWS = 1 << 20
 
@@ -244,9 +244,8 @@ def _column(
         raise InputError(f"{source.uri}, {where}: {brief(error)}") from None
     except pa.ArrowInvalid as error:
         row = first_failing(convert, column)
-        raise InputError(
-            f"{place(row)}, {where}: {shown(str(column[row]))}{':' * (role == 'time')} {brief(error)}"
-        ) from None
+        said = str(column[row])
+        raise InputError(f"{place(row)}, {where}: {shown(said)} {_why_not(role, said, brief(error))}") from None
     if role in ("left", "right") and pa.types.is_string(found.type):
         found, stripped = tidy(found, source.settings, typed=True)
     if found.null_count and source.settings.nulls == "error":
@@ -255,6 +254,15 @@ def _column(
     if role in source.text_sides and not pa.types.is_string(found.type):
         found = pc.cast(found, pa.string())
     return found, stripped
+
+
+def _why_not(role: str, said: str, why: str) -> str:
+    """Why a value is none for its column, and what to write; of text files sed does it as well."""
+    if role == "time":
+        return f"is neither Unix seconds nor an ISO date ({why}); {time_cure(said).split(', as sed')[0]}"
+    if role in ("weight", "value") and (cure := number_cure(said).split(", as sed")[0]) != "mend it":
+        return f"is no number; {cure}"
+    return why
 
 
 # ---- labels --------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ A block is read again, line by line, when something in it turned out to be bad.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NoReturn
 
@@ -25,6 +25,12 @@ COMMENTS = {"snap": "#", "konect": "%", "mtx": "%"}
 
 MARKS = ("#", "%", "//")
 """What begins comments above the rows; below, a label may begin so."""
+
+DELIMITERS = ",\t;|"
+"""What parts fields, where nothing is said."""
+
+SAMPLE = 20
+"""Lines by which the head of a text file is judged."""
 
 INT64 = range(-(2**63), 2**63)
 INT64_DIGITS = 19
@@ -156,11 +162,13 @@ def _ragged(record: Record, source: EdgeSource) -> str:
     )
 
 
-def refuse_double_colons(where: str, line: str, settings: IngestSettings) -> None:
-    """Raise an `InputError` where fields are parted by two colons, as MovieLens does."""
-    if "::" in line and settings.delimiter is None:
+def refuse_double_colons(where: str, lines: Sequence[str], settings: IngestSettings) -> None:
+    """Raise an `InputError` where two colons part fields, as in MovieLens, and nothing else."""
+    some = lines[:SAMPLE] if settings.delimiter is None else []
+    otherwise = any(all(mark in line for line in some) for mark in DELIMITERS)
+    if some and all("::" in line for line in some) and not otherwise:
         raise InputError(
-            f"{where}: {shown(line)} is parted by '::', and a delimiter is one character; write tabs, as sed"
+            f"{where}: {shown(some[0])} is parted by '::', and a delimiter is one character; write tabs, as sed"
             r" 's/::/\t/g' does, and say delimiter = 'tab'"
         )
 

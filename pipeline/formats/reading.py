@@ -19,7 +19,7 @@ from bicliq.pipeline.formats.baskets import (
 from bicliq.pipeline.formats.columns import wants_time
 from bicliq.pipeline.formats.containers import open_duckdb, open_parquet_matrix, open_sheet
 from bicliq.pipeline.formats.csv_heads import csv_layout
-from bicliq.pipeline.formats.files import Files, files_of, input_errors, size_of
+from bicliq.pipeline.formats.files import Files, files_of, input_errors, size_of, told_others
 from bicliq.pipeline.formats.forms import in_forms
 from bicliq.pipeline.formats.heads import (
     konect_layout,
@@ -33,7 +33,7 @@ from bicliq.pipeline.formats.matrix import matrix_batches, numbers_its_rows, ope
 from bicliq.pipeline.formats.pajek import pajek_batches
 from bicliq.pipeline.formats.parquet import open_parquet, parquet_batches
 from bicliq.pipeline.formats.recognise import recognise, text_head, typed_kind
-from bicliq.pipeline.formats.source import FIRST_WORD, EdgeBatch, EdgeSource
+from bicliq.pipeline.formats.source import FIRST_WORD, EdgeBatch, EdgeSource, Layout
 from bicliq.pipeline.formats.tables import Edges, open_table, table_batches
 from bicliq.pipeline.formats.text import text_batches
 from bicliq.pipeline.formats.ucinet import dl_batches
@@ -111,7 +111,10 @@ def open_edges(source: Edges, settings: IngestSettings) -> EdgeSource:
         return open_table(source, settings)
     uri = os.fspath(source)
     names = files_of(uri)
-    return _open_file(uri, settings) if names == [uri] else _open_several(uri, names, settings)
+    if names == [uri]:
+        return _open_file(uri, settings)
+    opened = _open_several(uri, names, settings)
+    return replace(opened, assumed=(*opened.assumed, *told_others(uri)))
 
 
 def _open_file(source: str, settings: IngestSettings) -> EdgeSource:
@@ -209,28 +212,30 @@ def _refuse_another_table(first: EdgeSource, part: EdgeSource) -> None:
         raise InputError(
             f"{part.uri}: is {part.format}, but {first.uri} is {first.format}; give files of one format at a time"
         )
+    if part.layout is not None and first.layout is not None and part.layout.ids == "labels":
+        _refuse_other_columns(first, first.layout, part, part.layout)
     for side in sorted(part.text_sides ^ first.text_sides):
         raise InputError(
             f"{part.uri}: its {side} ids are {'text' if side in part.text_sides else 'numbers'}, unlike those of"
             f" {first.uri}; cast the column to one type in all files, or take all as text with ids = 'text'"
         )
-    if part.layout is None or first.layout is None or part.layout.ids != "labels":
-        return
-    if part.layout.header != first.layout.header:
-        bare, named = (first, part) if part.layout.header else (part, first)
-        assert named.layout is not None
+
+
+def _refuse_other_columns(first: EdgeSource, known: Layout, part: EdgeSource, layout: Layout) -> None:
+    """Raise an `InputError` where two files have other columns, or one of them names of them."""
+    if layout.header != known.header:
+        bare, (named, names) = (first, (part, layout.names)) if layout.header else (part, (first, known.names))
         raise InputError(
             f"{bare.uri}: begins with data, but {named.uri} with what looks like names of columns"
-            f" ({listed(named.layout.names)}); give all files the same header, or say with header = true or false"
+            f" ({listed(names)}); give all files the same header, or say with header = true or false"
             " whether they have one"
         )
-    if (part.layout.by_name and first.layout.by_name) or part.layout.names == first.layout.names:
-        return
-    raise InputError(
-        f"{part.uri}: has the columns {listed(part.layout.names)}, but {first.uri} has {listed(first.layout.names)};"
-        " name left and right, so that they are found in each file by their names; if the first lines are data, say"
-        " header = false"
-    )
+    if not (layout.by_name and known.by_name) and layout.names != known.names:
+        raise InputError(
+            f"{part.uri}: has the columns {listed(layout.names)}, but {first.uri} has {listed(known.names)};"
+            " name left and right, so that they are found in each file by their names; if the first lines are data, say"
+            " header = false"
+        )
 
 
 # ---- rows ----------------------------------------------------------------------------------------

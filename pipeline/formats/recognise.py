@@ -97,7 +97,7 @@ def recognise(source: str, settings: IngestSettings) -> str:
         return "jsonl"
     _refuse_markup(source, head)
     begins = rows[0] if rows else first
-    refuse_double_colons(f"{source}, line {head.split(begins)[0].count(NEW) + 1}", begins, settings)
+    refuse_double_colons(f"{source}, line {head.split(begins)[0].count(NEW) + 1}", rows or filled, settings)
     if settings.delimiter is not None or any(mark in begins for mark in "\t,;|"):
         return "tsv" if settings.delimiter is None and "\t" in begins else "csv"
     if _are_pairs(rows):
@@ -168,6 +168,10 @@ def text_head(source: str, settings: IngestSettings) -> str:
     """
     head = _head_bytes(source, settings.encoding, settings.skip + HEAD_LINES)
     for magic, advice in FOREIGN.items():
+        if head.startswith(magic) and typed_kind(source) == "excel":
+            raise InputError(
+                f"{source}: is an Excel workbook, and no text of format {settings.format!r}; save the sheet as CSV"
+            )
         if head.startswith(magic):
             raise InputError(f"{source}: {advice}")
     if head.startswith(tuple(BOMS)) or (b"\0" in head and _is_wide(head)):

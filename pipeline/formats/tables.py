@@ -199,7 +199,7 @@ def open_table(source: Any, settings: IngestSettings) -> EdgeSource:
     InputError
         Where it is none of these, has no rows, or does not say which columns are meant.
     """
-    frame = _frame_of(source, settings)
+    frame = frame_of(source, settings)
     refuse_lines(frame.name, settings)
     kind = settings.format
     fits = {"matrix": frame.is_table or frame.has_values, "baskets": not frame.is_table, "auto": True}
@@ -242,7 +242,7 @@ def frame_source(frame: Frame, settings: IngestSettings, kind: str = "table") ->
     own = list(dict.fromkeys(at for at in layout.wanted.values() if at < len(frame.columns)))
     table = pa.table(dict(zip([frame.columns[at] for at in own], frame.read(own), strict=True)))
     table = with_keys(table, layout)
-    if table.num_rows == 0:
+    if table.num_rows == 0 and not frame.noted.get("empty_rows"):
         raise InputError(f"{frame.name}: has no rows; there is nothing to search")
     kinds = {side: table[layout.names[layout.wanted[side]]].type for side in ("left", "right")}
     return EdgeSource(
@@ -266,7 +266,8 @@ def table_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of a table in memory."""
     assert source.table is not None
     noted = source.noted
-    for batch in typed_batches(source, source.table.to_batches(BATCH_ROWS)):
+    parts = source.table.to_batches(BATCH_ROWS) or [pa.RecordBatch.from_pylist([], source.table.schema)]
+    for batch in typed_batches(source, parts):
         yield replace(batch, noted={**batch.noted, **noted})
         noted = {}
 
@@ -359,7 +360,8 @@ def _called(source: Any) -> str:
     return "baskets by name" if isinstance(source, Mapping) else f"{kind} of baskets"
 
 
-def _frame_of(source: Any, settings: IngestSettings) -> Frame:
+def frame_of(source: Any, settings: IngestSettings) -> Frame:
+    """A table in memory before its columns are chosen; errors as of `open_table`."""
     name = _called(source)
     if name == "pandas DataFrame":
         return _pandas_frame(name, source)
@@ -369,6 +371,8 @@ def _frame_of(source: Any, settings: IngestSettings) -> Frame:
         return arrow_frame(name, source.to_arrow())
     if name == "Polars LazyFrame":
         source = source.collect()
+    if settings.format == "matrix" and (name in SERIES or isinstance(source, Mapping | list | tuple)):
+        raise InputError(f"{name}: is no matrix; make a frame or an array of its rows, as with pandas.DataFrame")
     if name in SERIES:
         return _series_frame(name, source, settings)
     if hasattr(source, "__arrow_c_stream__"):
@@ -486,11 +490,11 @@ def _dask_frame(name: str, frame: Any, settings: IngestSettings) -> Frame:
     """A Dask frame, of which only the columns that are meant are computed, all in one go."""
 
     def read(positions: Sequence[int]) -> list[Column]:
-        some = _frame_of(frame.iloc[:, list(positions)].compute(), settings)
+        some = frame_of(frame.iloc[:, list(positions)].compute(), settings)
         return some.read(range(len(positions)))
 
     def head() -> Frame:
-        return _frame_of(frame.get_partition(0).compute().head(SAMPLE), settings)
+        return frame_of(frame.get_partition(0).compute().head(SAMPLE), settings)
 
     return Frame(name, tuple(str(column) for column in frame.columns), read, head, is_table=True)
 

@@ -12,14 +12,22 @@ from bicliq.kernels.cuda import machine_code, nvcomp
 from bicliq.pipeline.extras import EXTRAS, install, missing
 from bicliq.pipeline.placement.cluster import why_no_cluster, why_no_gpu_cluster
 from bicliq.pipeline.placement.device import why_no_data_on_device
-from bicliq.pipeline.placement.where import AUTO_BYTES, AUTO_FOUND, AUTO_PATHS, AUTO_TIES, LITTLE_TO_SEARCH
+from bicliq.pipeline.placement.where import (
+    AUTO_BYTES,
+    AUTO_FOUND,
+    AUTO_PATHS,
+    AUTO_SECONDS,
+    AUTO_TIES,
+    LITTLE_TO_SEARCH,
+)
 
 CORE = ("bicliq", "numpy", "pyarrow")
 
 PAYS = (
-    f"for searches from {AUTO_PATHS:,} paths of two edges on, updates from {AUTO_FOUND:,} expected bicliques on, tables"
-    f" from {AUTO_BYTES >> 20} MiB on, projections from {AUTO_TIES:,} expected edges on, cliques after a second on the"
-    " CPU; for counts and find where one asks for it"
+    f"for runs whose search should take the threads of the CPU {AUTO_SECONDS:g} s or more, other searches from {AUTO_PATHS:,}"
+    f" paths of two edges on, updates from {AUTO_FOUND:,} expected bicliques on, tables from {AUTO_BYTES >> 20} MiB on,"
+    f" projections from {AUTO_TIES:,} expected edges on, cliques after a second on the CPU; for counts and find where one"
+    " asks for it"
 )
 """Where "auto" takes a GPU that can be used (`pipeline.placement.where`)."""
 
@@ -35,7 +43,7 @@ def examine() -> dict[str, str]:
         **_gpus(reason),
         "backend cpu": "can run",
         "backend cuda": _can(reason),
-        "backend auto": "cpu" if reason else f"cuda from {AUTO_PATHS:,} paths of two edges on, else cpu",
+        "backend auto": "cpu" if reason else "cuda where a GPU pays, else cpu",
         "data backend cuda": _can(data_reason),
         "data backend auto": "cpu" if data_reason else f"cuda from {AUTO_BYTES >> 20} MiB of edges on, else cpu",
         "a gpu pays": PAYS,

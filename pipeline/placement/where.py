@@ -31,6 +31,11 @@ AUTO_PATHS = 1 << 20
 """Paths of two edges from which on a GPU is worth starting for a search: all measured graphs with
 fewer take half a second on one core."""
 
+AUTO_SECONDS = 1.0
+"""Seconds that a search of a run should take this machine's threads, from which on a GPU is worth
+its start, which costs a second or two: with an H200 beside 16 threads, six graphs that should have
+taken them up to 0.2 s ended 0.6 to 2.1 s later (2026-11-28)."""
+
 AUTO_TIES = 3 << 25
 """Expected edges of a projection from which on a GPU is worth starting for it and for the cliques
 that follow (docs/methods.md)."""
@@ -236,6 +241,7 @@ def place_run(
     *,
     n_edges: int,
     paths: int,
+    seconds: float | None = None,
     cannot: str | None = None,
     not_worth: str | None = None,
 ) -> Placement:
@@ -247,6 +253,8 @@ def place_run(
         The settings.
     n_edges, paths
         What is known of the work: edges of the graph, and paths of two edges from all roots.
+    seconds
+        What the search should take one thread of the CPU; None: there is no estimate.
     cannot, not_worth
         As for `place_search`.
 
@@ -259,6 +267,10 @@ def place_run(
     remote = shared and cluster.scheduler is not None
     if shared and not remote and cannot is None:
         cannot = why_no_gpu_cluster()
+    threads = kernels.number_of_threads(search.threads)
+    if seconds is not None and seconds < AUTO_SECONDS * threads and paths >= AUTO_PATHS and not remote:
+        soon = f"the search should take {threads} thread{'s' * (threads > 1)} {seconds / threads:.2f} s"
+        not_worth = not_worth or f"{soon}, and a GPU is worth its start from {AUTO_SECONDS:g} s on"
     place = place_search(search.backend, paths, cannot=cannot, not_worth=not_worth, remote=remote)
     return Placement(place_graph(data_backend, n_edges), place, cluster if shared else None, search.threads, why)
 

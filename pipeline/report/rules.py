@@ -9,7 +9,7 @@ from typing import Any
 from bicliq.pipeline.report.frame import framed, write_page
 from bicliq.pipeline.report.groups import MEMBERS
 from bicliq.pipeline.report.pictures import rules_picture
-from bicliq.pipeline.report.sections import filled_table, tiles, two_columns
+from bicliq.pipeline.report.sections import account_read, filled_table, tiles
 from bicliq.pipeline.results.export_lists import finite
 from bicliq.pipeline.results.itemsets import Rules
 
@@ -55,16 +55,12 @@ def rules_page(record: Mapping[str, Any], rules: Sequence[Mapping[str, Any]]) ->
     rows = [_row(rule) for rule in rules]
     keys = {"support": "support", "confidence": "confidence", "lift": "lift", "leverage": "leverage"}
     explained = "Each row is a rule: who has all of the if members has the then members as often as confidence says."
-    read = [(what, f"{record[what]:,}") for what in ("rows_read", "edges", "duplicates")]
-    read += [(f"dropped: {why}", f"{n:,}") for why, n in record["dropped"].items()]
-    read += [(what.replace("_", " "), f"{n:,}") for what, n in record["noted"].items()]
-    assumed = "".join(f"<p class='soft'>{escape(sentence)}</p>" for sentence in record["assumed"])
     parts = [
         f"<h1>{escape(title)}</h1>{tiles(figures)}",
         f"<section><h2>Support and confidence</h2><p>A point is a rule: {of}darker where lift is higher.</p>"
         f'<div class="wide">{picture}</div></section>',
         filled_table("Rules to look through", explained, keys, ("if", "then"), "rules"),
-        f"<section><h2>What went in</h2>{two_columns(read)}{assumed}</section>",
+        account_read(record),
     ]
     return framed(title, parts, rows)
 

@@ -139,6 +139,15 @@ def table_read(summary: dict[str, Any], more: Rows = (), after: str = "") -> str
     return f"<section><h2>What went in</h2>{said}{two_columns(rows)}{after}</section>"
 
 
+def account_read(record: Mapping[str, Any]) -> str:
+    """What went in, by the account of an answer's table."""
+    read = [(what.replace("_", " "), f"{record[what]:,}") for what in ("rows_read", "edges", "duplicates")]
+    read += [(f"dropped: {why}", f"{n:,}") for why, n in record["dropped"].items()]
+    read += [(what.replace("_", " "), f"{n:,}") for what, n in record["noted"].items()]
+    assumed = "".join(f"<p class='soft'>{escape(sentence)}</p>" for sentence in record["assumed"])
+    return f"<section><h2>What went in</h2>{two_columns(read)}{assumed}</section>"
+
+
 def two_columns(rows: Rows) -> str:
     """A table of two columns: what is told, and its value."""
     cells = "".join(f'<tr><td>{escape(what)}</td><td class="n">{escape(value)}</td></tr>' for what, value in rows)
@@ -261,7 +270,9 @@ def table_of_groups(title: str, said: str, rows: list[dict[str, Any]], value: st
     return filled_table(title, said + cut, keys, ("left", "right"), "groups")
 
 
-def filled_table(title: str, said: str, keys: Mapping[str, str], sides: tuple[str, str], what: str) -> str:
+def filled_table(
+    title: str, said: str, keys: Mapping[str, str], sides: tuple[str, str], what: str, least: int = 1
+) -> str:
     """A table that the page's script fills, sorts and filters.
 
     Parameters
@@ -272,6 +283,8 @@ def filled_table(title: str, said: str, keys: Mapping[str, str], sides: tuple[st
         What the columns of numbers are called, by their keys in the rows.
     sides, what
         What both sides of a row are called, and the rows.
+    least
+        How many members either side of a row has, at least.
     """
     heads = "".join(
         f'<th class="n" scope="col" data-key="{key}"><button type="button">{name}</button></th>'
@@ -281,8 +294,8 @@ def filled_table(title: str, said: str, keys: Mapping[str, str], sides: tuple[st
     return (
         f"<section><h2>{title}</h2><p>{said} Click on a heading to sort.</p>"
         '<div class="filters"><label>member contains<input id="member" type="search"></label>'
-        f'<label>least {left}<input id="least-left" type="number" min="1" value="1"></label>'
-        f'<label>least {right}<input id="least-right" type="number" min="1" value="1"></label></div>'
+        f'<label>least {left}<input id="least-left" type="number" min="{least}" value="{least}"></label>'
+        f'<label>least {right}<input id="least-right" type="number" min="{least}" value="{least}"></label></div>'
         f'<p class="soft" id="matching" data-what="{what}" aria-live="polite"></p><div class="tall" tabindex="0"><table id="groups"><thead><tr>'
         f'{heads}<th scope="col">{left} members</th><th scope="col">{right} members</th></tr></thead><tbody></tbody></table>'
         "<noscript>This table needs JavaScript; the pictures above do not.</noscript></div></section>"

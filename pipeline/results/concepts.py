@@ -25,8 +25,8 @@ from bicliq.pipeline.words import shown
 if TYPE_CHECKING:
     from bicliq.pipeline.results.export_lattice import ExportedLattice
 
-BATCH = 65_536
-"""Concepts of a batch, at most."""
+BATCH, BATCH_IDS = 65_536, 1 << 20
+"""Rows of a batch, at most, and members of its concepts: those at the top have many objects."""
 
 SHOWN = 5
 """Concepts that the text of an object shows."""
@@ -53,6 +53,14 @@ class Context:
     objects: pa.Array
     attributes: pa.Array
     record: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"<a context of {self.graph.n_left:,} objects and {self.graph.n_right:,} attributes>"
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """What became of the rows of the table: see `account_of`."""
+        return account_of(self.record)
 
     def numbers(self, side: str, labels: Iterable[Any]) -> list[int]:
         """Numbers of objects or attributes by their labels.
@@ -139,14 +147,23 @@ class Concepts(AsTable):
 
     def batches(self) -> Iterator[pa.Table]:
         """Yield them as Arrow tables of bounded size, by their numbers."""
-        for first in range(0, len(self.lattice), BATCH):
-            last = min(first + BATCH, len(self.lattice))
+        for first, last in self._spans():
             if self.kept is None:
                 yield self._table(first, last)
                 continue
             wanted = self.kept[np.searchsorted(self.kept, first) : np.searchsorted(self.kept, last)]
             if wanted.size:
                 yield self._table(first, last).take(column_of(wanted - first))
+
+    def _spans(self) -> Iterator[tuple[int, int]]:
+        """First and last numbers of batches, the last one excluded."""
+        ends = np.cumsum(self.lattice.n_left + self.lattice.n_right.astype(np.int64))
+        first = 0
+        while first < len(ends):
+            most = (ends[first - 1] if first else 0) + BATCH_IDS
+            last = min(max(int(np.searchsorted(ends, most, "right")), first + 1), first + BATCH)
+            yield first, last
+            first = last
 
     def _table(self, first: int, last: int) -> pa.Table:
         lists = self.lattice.lists(first, last)
@@ -221,8 +238,8 @@ class Concepts(AsTable):
     def _has(self, side: str, wanted: list[int]) -> npt.NDArray[np.bool_]:
         """Which concepts of the lattice have all of these."""
         parts = [np.zeros(0, bool)]
-        for first in range(0, len(self.lattice), BATCH):
-            lists = self.lattice.lists(first, min(first + BATCH, len(self.lattice)))
+        for first, last in self._spans():
+            lists = self.lattice.lists(first, last)
             left = side == "objects"
             offsets, ids = (lists.left_offsets, lists.left) if left else (lists.right_offsets, lists.right)
             met = np.concatenate([[0], np.cumsum(np.isin(ids, wanted))])
@@ -286,8 +303,20 @@ class Concepts(AsTable):
     def _intent(self, concept: int) -> npt.NDArray[np.int32]:
         return self.lattice.lists(concept, concept + 1).right
 
+    def diagram(self) -> str:
+        """Return their line diagram as SVG, for a page or a notebook; see `diagram_of`.
+
+        Raises
+        ------
+        InputError
+            Where there are none, or more than 60.
+        """
+        from bicliq.pipeline.results.diagram import diagram_of
+
+        return diagram_of(self, alone=True)
+
     def export(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> ExportedLattice:
-        """Write them with their cover edges: GraphML, DOT, JSON, Parquet; or the context as `.cxt`.
+        """Write them with their cover edges: GraphML, DOT, JSON, Parquet, SVG; or the context.
 
         Parameters and errors as of `pipeline.results.export_lattice.export_lattice`.
         """

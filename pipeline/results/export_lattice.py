@@ -1,4 +1,4 @@
-"""A concept lattice in files: GraphML, DOT and JSON with its cover edges, Parquet, and `.cxt`."""
+"""A concept lattice in files: GraphML, DOT, JSON, Parquet, a diagram as SVG, and `.cxt`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import pyarrow.parquet as pq
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import file_system
+from bicliq.pipeline.results.concepts import BATCH
+from bicliq.pipeline.results.diagram import diagram_of
 from bicliq.pipeline.results.export import graphml_node, text_file, write_file, xml_attribute
 
 if TYPE_CHECKING:
@@ -90,7 +92,8 @@ def export_lattice(found: Concepts, path: str | os.PathLike[str], *, overwrite: 
     path
         Path or fsspec URL: ".graphml" and ".dot" for programs that draw, ".json" an object with
         `concepts` and `edges`, ".parquet" a row a concept, and beside it ".edges.parquet" a row an
-        edge; ".cxt" is the context itself, in Burmeister's format.
+        edge; ".svg" the line diagram of a few (`diagram_of`); ".cxt" is the context itself, in
+        Burmeister's format.
     overwrite
         Whether a file that is there is replaced.
 
@@ -174,7 +177,7 @@ def _write_json(found: Concepts, system: Any, path: str) -> None:
 
 
 def _each_edge(found: Concepts, write: Callable[[int, int], Any]) -> None:
-    for batch in found.edges.to_batches():
+    for batch in found.edges.to_batches(BATCH):
         for low, up in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             write(low, up)
 
@@ -188,6 +191,12 @@ def _write_parquet(found: Concepts, system: Any, path: str) -> None:
 def _write_edges(edges: pa.Table, system: Any, path: str) -> None:
     with system.open(path, "wb") as file:
         pq.write_table(edges, file)
+
+
+def _write_diagram(found: Concepts, system: Any, path: str) -> None:
+    picture = diagram_of(found, alone=True)
+    with text_file(system, path) as write:
+        write(picture)
 
 
 def _write_context(found: Concepts, system: Any, path: str) -> None:
@@ -219,6 +228,7 @@ WRITERS: dict[str, Callable[[Any, Any, str], None]] = {
     "dot": _write_dot,
     "json": _write_json,
     "parquet": _write_parquet,
+    "svg": _write_diagram,
     "cxt": _write_context,
 }
 """What writes each format, by the end of its names."""

@@ -301,19 +301,8 @@ def _read_table(
             f"{opened.uri}: no edge is left: {_dropped(table.summary)}; check the filters and the columns{taken}"
         )
     refuse_mixed(opened, (table.left_ids, table.right_ids))
-    sides = {"left": table.left_ids, "right": table.right_ids}
-    alike, said = told_forms(opened.uri, sides)
-    odd, told = told_odd(opened.uri, sides, settings.encoding)
-    said += told
-    if opened.layout is not None and opened.layout.header:
-        said += told_names(opened.uri, opened.columns, sides)
-    if opened.layout is not None and opened.layout.value is None:
-        said += told_answers(opened.uri, opened.columns, sides, len(table.left))
-    if table.summary["noted"].get(SUMS):
-        said += (f"{opened.uri}: {TOLD_SUMS}",)
-    if table.summary["noted"].get(COLUMN_SUMS):
-        said += (told_column_sums(opened),)
-    table.summary["noted"] |= alike | odd
+    noted, said = _told(opened, settings, table)
+    table.summary["noted"] |= noted
     table.summary["assumed"] = list(map(without_secrets, (*opened.assumed, *said)))
     for sentence in table.summary["assumed"]:
         say("assumed", sentence)
@@ -326,6 +315,31 @@ def _read_table(
     }
     table.summary["seconds"] = round(time.perf_counter() - started, 6)
     return table
+
+
+def _told(
+    opened: EdgeSource, settings: IngestSettings, table: EdgeTable | EdgesOnDisk
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Return what the labels and entries of a table may be but for what they were taken for."""
+    sides = {"left": table.left_ids, "right": table.right_ids}
+    alike, said = told_forms(opened.uri, sides)
+    odd, told = told_odd(opened.uri, sides, settings.encoding)
+    said += told
+    layout, counted, n_twice = opened.layout, table.summary["noted"], table.summary["duplicates"]
+    if layout is not None and layout.header:
+        said += told_names(opened.uri, opened.columns, sides)
+    if layout is not None and layout.value is None:
+        said += told_answers(opened.uri, opened.columns, sides, len(table.left))
+    if counted.get(SUMS):
+        said += (f"{opened.uri}: {TOLD_SUMS}",)
+    if counted.get(COLUMN_SUMS):
+        said += (told_column_sums(opened),)
+    if opened.format == "mtx" and "value" in opened.columns and settings.duplicates == "first" and n_twice:
+        said += (
+            f"{opened.uri}: {n_twice:,} of its entries repeat others, of which the first counts; SciPy sums them: say"
+            " duplicates = 'sum' if that is meant",
+        )
+    return alike | odd, said
 
 
 def _read_by(

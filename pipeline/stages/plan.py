@@ -160,13 +160,14 @@ def _plan(
     room.require_for_graph(CUT.of(*sizes), f"{folder.uri}: to plan a run of {graph.n_edges:,} edges", *sizes)
     side = choose_side(graph, search.side, search.min_left, search.min_right)
     others = graph.right_degrees if side == "left" else graph.left_degrees
-    worth = worth_to(data_backend, search, cluster, graph.n_edges, int((others**2).sum()))
     wanted = asked.plan.partitions, asked.plan.memory_budget
     expected = None
     if asked.asks == "bicliques" and room.bytes < ESTIMATED.of(*sizes):
         tell("search is not estimated", run=folder.run, reason="the limit of memory leaves no room for it")
     elif asked.asks == "bicliques":
         expected = _expected(graph, search, side, asked.publish)
+    seconds = None if expected is None else expected.search_seconds
+    worth = worth_to(data_backend, search, cluster, graph.n_edges, int((others**2).sum()), seconds)
     n_left, n_right = (int((degrees > 0).sum()) for degrees in (graph.left_degrees, graph.right_degrees))
     easy = is_easy(expected, search, graph.n_edges)
     by_root = graph if side == "left" else graph.transpose()

@@ -12,7 +12,7 @@ from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_edges, read_graph
 from bicliq.pipeline.placement.where import Placement, place_run
-from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.settings import ClusterSettings, SearchSettings, Settings
 from bicliq.pipeline.store.commits import partition_name
 from bicliq.pipeline.store.layout import RunFolder
 from bicliq.pipeline.store.records import PlanRecord, Side, Subgraph
@@ -74,9 +74,21 @@ def place_partitions(
     BackendError
         If a GPU is asked for and cannot be used here, or not for this.
     """
-    parts = settings.data_backend, settings.search, settings.cluster
-    n_edges, paths = planned.n_edges, planned.est_cost
-    return place_run(*parts, n_edges=n_edges, paths=paths, cannot=cannot, not_worth=not_worth)
+    return place_plan(planned, settings.data_backend, settings.search, settings.cluster, cannot, not_worth)
+
+
+def place_plan(
+    planned: PlanRecord,
+    data_backend: str,
+    search: SearchSettings,
+    cluster: ClusterSettings,
+    cannot: str | None = None,
+    not_worth: str | None = None,
+) -> Placement:
+    """Decide the same by parts of the settings."""
+    seconds = None if planned.expected is None else float(planned.expected["search_seconds"])
+    work = {"n_edges": planned.n_edges, "paths": planned.est_cost}
+    return place_run(data_backend, search, cluster, **work, seconds=seconds, cannot=cannot, not_worth=not_worth)
 
 
 def commit_plan(folder: RunFolder, record: PlanRecord) -> PlanRecord:

@@ -15,12 +15,12 @@ from bicliq.pipeline.errors import BicliqError, LimitReached, PartitionsFailed, 
 from bicliq.pipeline.events import tell, warn
 from bicliq.pipeline.placement.tasks import Ended, Here, Task, hand_out
 from bicliq.pipeline.placement.watching import Watched, standing
-from bicliq.pipeline.placement.where import Placement, place_run
+from bicliq.pipeline.placement.where import Placement
 from bicliq.pipeline.placement.work import WORK
 from bicliq.pipeline.settings import ClusterSettings
 from bicliq.pipeline.stages.limits import Cut, LimitName, Limits
 from bicliq.pipeline.stages.partition import cut_partitions
-from bicliq.pipeline.stages.planned import Plan, read_plan
+from bicliq.pipeline.stages.planned import Plan, place_plan, read_plan
 from bicliq.pipeline.stages.search import keep_first, search_partition
 from bicliq.pipeline.store.bicliques import MASK
 from bicliq.pipeline.store.layout import RunFolder, Store
@@ -253,8 +253,7 @@ def search_run(
 def _own_placement(folder: RunFolder, client: Any | None) -> Placement:
     """Where a run's own settings place its search, by this process or by a client's workers."""
     cluster = ClusterSettings(local=True) if client is None else ClusterSettings(scheduler=client.scheduler.address)
-    planned = folder.planned
-    return place_run("auto", folder.asked.search, cluster, n_edges=planned.n_edges, paths=planned.est_cost)
+    return place_plan(folder.planned, "auto", folder.asked.search, cluster)
 
 
 class _State:

@@ -72,10 +72,17 @@ class Worth(NamedTuple):
         return max(of_work, min(math.ceil(max(shares) / self.found), MOST_PARTITIONS))
 
 
-def worth_to(data_backend: str, search: SearchSettings, cluster: ClusterSettings, n_edges: int, paths: int) -> Worth:
+def worth_to(
+    data_backend: str,
+    search: SearchSettings,
+    cluster: ClusterSettings,
+    n_edges: int,
+    paths: int,
+    seconds: float | None = None,
+) -> Worth:
     """Return what a partition is worth to those who search, as far as that is known here."""
     try:
-        placement = place_run(data_backend, search, cluster, n_edges=n_edges, paths=paths)
+        placement = place_run(data_backend, search, cluster, n_edges=n_edges, paths=paths, seconds=seconds)
     except BackendError:  # planned here, to be searched on another machine
         return Worth()
     shared = placement.cluster

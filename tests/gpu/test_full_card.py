@@ -40,7 +40,7 @@ def full_card(request, monkeypatch):
     cudf_and_cupy()
     whole = rmm.mr.get_current_device_resource()
     rmm.mr.set_current_device_resource(rmm.mr.LimitingResourceAdaptor(whole, request.param))
-    for name in ("AUTO_BYTES", "AUTO_PATHS", "AUTO_TIES"):
+    for name in ("AUTO_BYTES", "AUTO_PATHS", "AUTO_SECONDS", "AUTO_TIES"):
         monkeypatch.setattr(where, name, 0)
     monkeypatch.setattr(fallback, "_reasons", [])
     yield

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
+from xml.etree import ElementTree
 
 import networkx as nx
 import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import bicliq
 from bicliq.flows.cli import invoke
+from bicliq.pipeline.results import concepts
+from tests.integration.chromium import browser, needs_chromium
 from tests.real_graphs import DATA
 
 KNOWN = {
@@ -271,3 +278,121 @@ def test_implications_have_labels_and_say_how_many():
         bicliq.implications(WATER, "minimal")
     with pytest.raises(bicliq.LimitReached, match="time limit"):
         bicliq.implications(pd.DataFrame(np.random.default_rng(3).random((60, 60)) < 0.8), "direct", time_limit=0.2)
+
+
+def drawn(found):
+    """Dots of a diagram by their places, with the numbers in their titles; lines, and labels."""
+    picture = ElementTree.fromstring(found.diagram())
+    name = "{http://www.w3.org/2000/svg}"
+    dots = {
+        (float(dot.get("cx")), float(dot.get("cy"))): int(re.match(r"concept (\d+);", dot[0].text)[1])
+        for dot in picture.iter(f"{name}circle")
+    }
+    lines = [
+        [tuple(map(float, place.split(","))) for place in line.get("points").split()]
+        for line in picture.iter(f"{name}polyline")
+    ]
+    texts = [(float(text.get("x")), float(text.get("y")), text.text) for text in picture.iter(f"{name}text")]
+    return dots, lines, texts
+
+
+def far_from(dot, start, end):
+    """Pixels between a dot and a part of a line."""
+    (x, y), (a, b), (c, d) = dot, start, end
+    along = ((x - a) * (c - a) + (y - b) * (d - b)) / max((c - a) ** 2 + (d - b) ** 2, 1e-9)
+    along = min(max(along, 0), 1)
+    return math.hypot(x - a - along * (c - a), y - b - along * (d - b))
+
+
+def small_lattices():
+    for name in ("digits", "lattice", "liveinwater", "gewaesser"):
+        yield bicliq.concepts(context(name))
+    chance = np.random.default_rng(8)
+    for _ in range(100):
+        table = chance.random(chance.integers(2, 16, 2)) < chance.uniform(0.2, 0.9)
+        found = bicliq.concepts(pd.DataFrame(table, columns=[f"attribute {m}" for m in range(table.shape[1])]))
+        if len(found) <= 60:
+            yield found
+
+
+def test_a_diagram_shows_the_order_and_no_other():
+    for found in small_lattices():
+        dots, lines, _ = drawn(found)
+        assert sorted(dots.values()) == found.numbers.tolist()
+        ends = sorted((dots[line[0]], dots[line[-1]]) for line in lines)
+        assert ends == sorted((edge["lower"], edge["upper"]) for edge in found.edges.to_pylist())
+        for line in lines:
+            assert line[0][1] > line[-1][1]
+            for dot in dots.keys() - {line[0], line[-1]}:
+                assert min(far_from(dot, *part) for part in pairwise(line)) > 6
+
+
+def test_labels_of_a_diagram_are_reduced():
+    _, _, texts = drawn(bicliq.concepts(context("liveinwater")))
+    table = bicliq.concepts(context("liveinwater")).context
+    assert sorted(text for _, _, text in texts) == sorted(table.objects.to_pylist() + table.attributes.to_pylist())
+
+
+def test_a_diagram_of_chosen_concepts_keeps_their_order():
+    found = bicliq.concepts(context("lattice"))
+    chosen = found.where(min_stability=1)
+    dots, lines, _ = drawn(chosen)
+    intents = {row["concept"]: set(row["intent"]) for row in chosen}
+    less = {(low, up) for low in intents for up in intents if intents[up] < intents[low]}
+    covers = {(low, up) for low, up in less if not any((low, mid) in less and (mid, up) in less for mid in intents)}
+    assert {(dots[line[0]], dots[line[-1]]) for line in lines} == covers
+    with pytest.raises(bicliq.InputError, match="1 to 60 concepts, and here are 65"):
+        bicliq.concepts(context("tealady")).diagram()
+
+
+@needs_chromium
+def test_a_browser_shows_the_page_of_a_lattice(tmp_path, capsys):
+    page = tmp_path / "water.html"
+    labels = cxt(tmp_path, ["<b>hen</b>", "duck & co"], ["a long attribute", "sw</script>ims", "x"], ["X.X", "XX."])
+    assert invoke(["lattice", str(labels), "--report", str(page), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["report"] == str(page)
+    with browser(tmp_path / "home", 1280) as tab:
+        tab.open(f"file://{page}")
+        text = tab.wait_for("Line diagram", "4 of 4 concepts", "<b>hen</b>", "duck & co", "sw</script>ims")
+        assert "2 objects" not in text
+        boxes = tab.value(
+            "[...document.querySelectorAll('svg text')].map(t => {const b = t.getBoundingClientRect();"
+            " return [b.left, b.right, b.top, b.bottom]})"
+        )
+        assert len(boxes) == 5
+        for at, (left, right, top, bottom) in enumerate(boxes):
+            for other in boxes[:at]:
+                assert right <= other[0] or other[1] <= left or bottom <= other[2] + 3 or other[3] <= top + 3
+    assert invoke(["lattice", str(context("tealady")), "--report", str(page)]) == 0
+    assert "up to 60 concepts, and here are 65" in page.read_text()
+
+
+def test_batches_are_bounded_by_members(monkeypatch):
+    found = bicliq.concepts(context("bob-ross"))
+    whole = found.to_arrow()
+    monkeypatch.setattr(concepts, "BATCH_IDS", 3000)
+    sizes = [
+        (len(batch), pc.sum(batch["n_objects"]).as_py() + pc.sum(batch["n_attributes"]).as_py())
+        for batch in found.batches()
+    ]
+    assert len(sizes) > 20
+    assert all(n == 1 or members <= 3000 for n, members in sizes)
+    assert found.to_arrow().equals(whole)
+    assert len(found.where(attributes=["TREE"])) == sum("TREE" in row["intent"] for row in whole.to_pylist())
+
+
+@pytest.mark.parametrize("name", ["tealady", "digits", "lattice", "liveinwater", "gewaesser"])
+def test_the_library_concepts_finds_the_same_edges_and_labels(name):
+    """On examples of its own (bob-ross takes it a minute)."""
+    theirs = pytest.importorskip("concepts").Context.fromfile(str(context(name)), frmat="cxt").lattice
+    found = bicliq.concepts(context(name), ids="text")
+    rows = [(frozenset(row["extent"]), frozenset(row["intent"])) for row in found]
+    known = {(frozenset(one.extent), frozenset(one.intent)) for one in theirs}
+    assert len(rows) == len(set(rows)) == len(theirs)
+    assert set(rows) == known
+    edges = {(rows[edge["lower"]], rows[edge["upper"]]) for edge in found.edges.to_pylist()}
+    assert edges == {
+        tuple((frozenset(each.extent), frozenset(each.intent)) for each in (low, one))
+        for one in theirs
+        for low in one.lower_neighbors
+    }

@@ -62,6 +62,11 @@ def test_snap_stays_snap_and_says_what_it_leaves_out(tmp_path):
         read(written(tmp_path, "p.txt", "# FromNodeId\tToNodeId\n1\t7\n2\t7\n"))
 
 
+@pytest.mark.parametrize("text", ["2001:db8::1,a\n2001:db8::2,a\n", "a::b\tc\nd::e\tf\n", "u,v\na::b,c\n"])
+def test_colons_within_fields_are_none_between(tmp_path, text):
+    assert len(edges_of(read(written(tmp_path, "t.csv", text), header=text.startswith("u")))) == text.count("::")
+
+
 @pytest.mark.parametrize("name", ["ratings.dat", "ratings.csv"])
 def test_double_colons_are_named_with_what_to_write(tmp_path, name):
     path = written(tmp_path, name, "1::1193::5::978300760\n1::661::3::978302109\n")
@@ -69,6 +74,9 @@ def test_double_colons_are_named_with_what_to_write(tmp_path, name):
         read(path)
     path = written(tmp_path, name, "1\t1193\t5\t978300760\n1\t661\t3\t978302109\n")
     assert edges_of(read(path, left="0", right="1")) == {(1, 1193), (1, 661)}
+    movies = "1::Toy Story (1995)::Animation|Children's\n5::Heat, the film::Action\n"
+    with pytest.raises(InputError, match="parted by '::'"):
+        read(written(tmp_path, "movies.dat", movies))
 
 
 def test_a_word_above_numbers_alone_that_was_taken_for_a_label_is_said(tmp_path):
@@ -77,6 +85,19 @@ def test_a_word_above_numbers_alone_that_was_taken_for_a_label_is_said(tmp_path)
     assert edges_of(read(path, header=True)) == {(3, 4), (5, 6)}
     assert said_of(path, header=False) == ""
     assert said_of(written(tmp_path, "u.csv", "ann,2\nbob,4\n5,6\n")) == ""
+    assert "'2024' stands above words alone" in said_of(written(tmp_path, "y.csv", "2024,2025\nann,jam\nbob,tea\n"))
+
+
+@pytest.mark.parametrize("door", ["csv", "frame"])
+@pytest.mark.parametrize(("value", "role", "cure"), [
+    ("31.01.2026", "time", "write 2026-01-31"), ("1,5", "weight", "write 1.5"), ("1.500,25", "weight", r"write 1500\.25$"),
+])  # fmt: skip
+def test_commas_and_dates_of_europe_get_their_cure_from_every_door(tmp_path, door, value, role, cure):
+    frame = pd.DataFrame({"u": ["a", "b"], "v": ["x", "y"], "n": [value] * 2})
+    frame.to_csv(tmp_path / "t.csv", index=False, sep=";")
+    settings = {"left": "u", "right": "v", role: "n"} | ({"since": "2026-01-01"} if role == "time" else {})
+    with pytest.raises(InputError, match=rf"'{value}' is n.*; .*{cure}"):
+        read(frame if door == "frame" else str(tmp_path / "t.csv"), **settings)
 
 
 def test_decimal_commas_in_labels_are_not_called_lists(tmp_path):
@@ -93,6 +114,9 @@ def test_ragged_lines_are_called_baskets_before_columns_are_asked_for(tmp_path):
     with pytest.raises(InputError, match=r"lines have 1 to 4 columns: say format = 'baskets' if each is a basket"):
         read(path)
     assert len(edges_of(read(path, format="baskets", header=False))) == 8
+    with pytest.raises(InputError) as caught:
+        read(path, ragged="drop")
+    assert "baskets" not in str(caught.value)
 
 
 # ---- matrices ------------------------------------------------------------------------------------
@@ -104,6 +128,51 @@ def test_y_and_n_are_cells(tmp_path):
         read(path)
     assert edges_of(read(path, format="matrix")) == {("x", "a"), ("x", "c"), ("z", "c")}
     assert edges_of(read(written(tmp_path, "e.csv", "x,y\ny,x\nx,x\n"))) == {("y", "x"), ("x", "x")}
+
+
+@pytest.mark.parametrize("door", ["csv", "frame", "parquet"])
+@pytest.mark.parametrize("cells", [(0, 1), (False, True), ("no", "yes"), ("", "*")])
+@pytest.mark.parametrize("names", [("x", "y"), ("n", "y"), ("t", "f"), ("x", "z")])
+def test_names_that_are_marks_as_well_are_names(tmp_path, door, cells, names):
+    no, yes = cells
+    frame = pd.DataFrame({"name": names, names[0]: [yes, no], names[1]: [yes, yes]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    source = frame if door == "frame" else str(tmp_path / f"t.{door}")
+    with pytest.raises(InputError, match="format = 'matrix'"):
+        read(source)
+    expected = {(names[0], names[0]), (names[0], names[1]), (names[1], names[1])}
+    assert edges_of(read(source, format="matrix")) == expected
+
+
+@pytest.mark.parametrize("door", ["csv", "frame"])
+@pytest.mark.parametrize("cells", [[1, 0, 2], [True, False, True], [0.5, 0.0, 1.5]])
+def test_a_matrix_of_one_column_has_cells(tmp_path, door, cells):
+    frame = pd.DataFrame({"milk": cells})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    table = read(frame if door == "frame" else str(tmp_path / "t.csv"), format="matrix")
+    assert edges_of(table) == {(0, "milk"), (2, "milk")}
+
+
+def test_numbers_that_are_no_names_are_cells():
+    for first in ([-1, 0], [0.5, 2.0]):
+        assert (0, "a") in edges_of(read(pd.DataFrame({"a": first, "b": [0, 1]}), format="matrix"))
+    frame = pd.DataFrame({"id": [5, 6], "a": [1, 0]}, index=["r", "s"])
+    assert "column 'id' was taken for cells; leave it out, or say left = 'id'" in said_of(frame, format="matrix")
+    assert edges_of(read(frame, format="matrix", left="id")) == {(5, "a")}
+
+
+def test_what_is_no_frame_is_no_matrix():
+    for source in ([[1, 0], [0, 1]], {"a": [1, 0], "b": [0, 1]}, pd.Series([1, 0])):
+        with pytest.raises(InputError, match=r"is no matrix; make a frame or an array of its rows"):
+            read(source, format="matrix")
+
+
+def test_marks_are_no_names_of_rows(tmp_path):
+    path = written(tmp_path, "t.csv", "smoker,a,b\nyes,1,0\nno,0,1\nyes,1,1\n")
+    assert len(edges_of(read(path, format="matrix"))) == 6
+    path = written(tmp_path, "u.csv", "o1,X,\no2,,\no3,,\n")
+    assert edges_of(read(path, format="matrix", header=False)) == {("o1", 0)}
 
 
 @pytest.mark.parametrize("door", ["csv", "frame", "parquet"])
@@ -130,6 +199,16 @@ def test_sums_of_columns_are_those_of_all_rows(tmp_path):
     assert "holds the sums" not in "\n".join(table.summary["assumed"])
 
 
+def test_entries_of_a_file_that_are_there_twice_are_said(tmp_path):
+    head = "%%MatrixMarket matrix coordinate integer general\n2 2 3\n1 1 1\n"
+    path = written(tmp_path, "t.mtx", head + "1 1 2\n2 2 5\n")
+    assert "1 of its entries repeat others, of which the first counts" in said_of(path)
+    summed = read(path, duplicates="sum")
+    assert summed.weight.tolist() == [3.0, 5.0]
+    assert summed.summary["assumed"] == []
+    assert said_of(written(tmp_path, "u.mtx", head + "1 2 2\n2 2 5\n")) == ""
+
+
 # ---- baskets -------------------------------------------------------------------------------------
 
 
@@ -143,6 +222,16 @@ def test_a_basket_that_is_a_list_is_taken_apart_or_refused(tmp_path, lines):
         read(path, format="baskets")
     expected = {(1, "jam"), (1, "tea"), (2, "tea"), (3, "tea"), (3, "wine")}
     assert edges_of(read(path, format="baskets", split=",")) == expected
+
+
+def test_lines_in_brackets_have_their_names_and_their_items(tmp_path):
+    named = written(tmp_path, "t.txt", "items\n[a, b]\n[b]\n")
+    assert "line 1 ('items') was taken for a basket" in said_of(named, format="baskets", split=",")
+    assert edges_of(read(named, format="baskets", split=",", header=True)) == {(2, "a"), (2, "b"), (3, "b")}
+    items = written(tmp_path, "u.txt", "(a) (b)\n(a) (c)\n")
+    assert edges_of(read(items, format="baskets")) == {(1, "(a)"), (1, "(b)"), (2, "(a)"), (2, "(c)")}
+    marked = written(tmp_path, "v.txt", "[x]\n[y]\n")
+    assert edges_of(read(marked, format="baskets", delimiter="|")) == {(1, "[x]"), (2, "[y]")}
 
 
 def test_features_of_libsvm_are_named(tmp_path):
@@ -225,6 +314,26 @@ def test_a_title_of_a_sheet_is_no_header(tmp_path):
     assert edges_of(read(path, skip=1)) == {("ann", "jam")}
 
 
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_columns_in_another_order_are_named_before_their_types(tmp_path, suffix):
+    for name, frame in (("a", {"u": [1], "v": ["x"]}), ("b", {"v": ["x"], "u": [2]})):
+        path = f"{tmp_path}/{name}.{suffix}"
+        frame = pd.DataFrame(frame)
+        frame.to_parquet(path) if suffix == "parquet" else frame.to_json(path, orient="records", lines=True)
+    with pytest.raises(InputError, match=r"has the columns 'v', 'u', .*; name left and right"):
+        read(str(tmp_path))
+    assert edges_of(read(str(tmp_path), left="u", right="v")) == {(1, "x"), (2, "x")}
+
+
+def test_a_workbook_holds_no_lines_of_baskets(tmp_path):
+    pytest.importorskip("openpyxl")
+    pd.DataFrame({"a": ["jam"], "b": ["tea"]}).to_excel(tmp_path / "t.xlsx", index=False)
+    with pytest.raises(
+        InputError, match="is an Excel workbook, and no text of format 'baskets'; save the sheet as CSV"
+    ):
+        read(str(tmp_path / "t.xlsx"), format="baskets")
+
+
 @pytest.mark.parametrize("value", ['{"id": 1}', '["x", ["y"]]', '[{"id": "x"}]'])
 def test_what_is_within_an_object_is_named_with_its_line(tmp_path, value):
     path = written(tmp_path, "t.jsonl", f'{{"user": "a", "item": "x"}}\n{{"user": "b", "item": {value}}}\n')
@@ -243,6 +352,19 @@ def test_a_context_without_a_cross_has_two_concepts(tmp_path):
         bicliq.enumerate(path)
     zeros = written(tmp_path, "t.csv", "name,a,b\no1,0,0\no2,0,0\n")
     assert len(bicliq.concepts(zeros, format="matrix").to_arrow()) == 2
+    frame = pd.DataFrame({"a": [0, 0], "b": [0, 0]}, index=["o1", "o2"])
+    assert len(bicliq.concepts(frame, format="matrix").to_arrow()) == 2
+    with pytest.raises(InputError, match="2 rows of it tie nothing"):
+        read(frame, format="matrix")
+
+
+def test_files_of_a_folder_that_are_not_read_are_said(tmp_path):
+    written(tmp_path, "a.csv", "u,v\nann,jam\n")
+    written(tmp_path, "_SUCCESS", "")
+    assert "passed over" not in said_of(str(tmp_path))
+    written(tmp_path, "b.dat", "bob,jam\n")
+    assert "1 other file, as 'b.dat', was passed over" in said_of(str(tmp_path))
+    assert "passed over" not in said_of(f"{tmp_path}/*.csv")
 
 
 # ---- settings and updates ------------------------------------------------------------------------
@@ -286,3 +408,15 @@ def test_what_is_advised_for_the_file_of_an_update_can_be_said(tmp_path, content
     assert later["n_edges"] == 4
     with pytest.raises(InputError, match=r"ids 'text' .* leave that out, or begin another store"):
         update(written(tmp_path, "d.csv", "u,v\neve,jam\n"), load_settings(store=store, ingest={"ids": "text"}))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_days_that_are_written_with_an_hour_are_said(tmp_path, turned):
+    days = pd.DataFrame({"day": ["2026-01-01", "2026-01-02"], "item": "jam"})
+    hours = pd.DataFrame({"day": pd.to_datetime(days["day"]), "item": "tea"})
+    first, then = (hours, days) if turned else (days, hours)
+    bicliq.enumerate(first, store=str(tmp_path / "s"))
+    account = bicliq.update(str(tmp_path / "s"), then).account
+    assert account["noted"] == {"alike_in_the_run_but_for_hours": 2}
+    (said,) = account["assumed"]
+    assert "2 new labels of the left side are in the run but for the hour" in said

@@ -64,6 +64,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(kernels, "stream_maximal_bicliques", search)
     monkeypatch.setattr(kernels, "why_not", lambda backend: None)
     monkeypatch.setattr(where, "AUTO_PATHS", 0)
+    monkeypatch.setattr(where, "AUTO_SECONDS", 0)
     monkeypatch.setattr(fallback, "_reasons", [])
     return left
 

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bicliq import kernels
+from bicliq.kernels import card_count
 from bicliq.kernels.cuda import counting, pivots
 from tests import host_cupy, host_kernels, real_graphs
 from tests.host_cupy import HostCupy
@@ -188,8 +189,8 @@ def test_a_card_chooses_pivots_where_levels_would_take_long():
 
 
 def test_levels_that_take_too_long_are_given_up_for_pivots(gpu, monkeypatch):
-    monkeypatch.setattr(kernels.counting, "LEAST_PATIENCE", -1e9)
-    monkeypatch.setattr(kernels.counting, "_counted_by_host", lambda *asked: None)
+    monkeypatch.setattr(card_count, "LEAST_PATIENCE", -1e9)
+    monkeypatch.setattr(card_count, "_is_counted", lambda *asked: False)
     graph = random_graph(1, 60, 60, 0.3)
     before = len(gpu.launches)
     found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
@@ -202,8 +203,8 @@ def test_levels_that_take_too_long_are_given_up_for_pivots(gpu, monkeypatch):
 
 @pytest.mark.usefixtures("gpu")
 def test_loading_a_program_takes_nothing_of_the_patience(monkeypatch):
-    monkeypatch.setattr(kernels.counting, "_counted_by_host", lambda *asked: None)
-    monkeypatch.setattr(kernels.counting, "LEAST_PATIENCE", 0.2)
+    monkeypatch.setattr(card_count, "_is_counted", lambda *asked: False)
+    monkeypatch.setattr(card_count, "LEAST_PATIENCE", 0.2)
     compiled = type(counting.PROGRAM).compiled
 
     def late(self):
@@ -224,7 +225,7 @@ def test_levels_that_do_not_fit_become_pivots(monkeypatch, gpu):
         return {"failure": 1} if not self._by_pivots else attempt(self, *arguments)
 
     monkeypatch.setattr(counting.CudaCount, "_attempt", fail)
-    monkeypatch.setattr(kernels.counting, "_counted_by_host", lambda *asked: None)
+    monkeypatch.setattr(card_count, "_is_counted", lambda *asked: False)
     found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
     assert (found.count, found.method) == (kernels.count_bicliques(*graph, 3, 3).count, "pivot")
     with pytest.raises(kernels.BackendError, match="the largest root does not fit"):
@@ -234,25 +235,114 @@ def test_levels_that_do_not_fit_become_pivots(monkeypatch, gpu):
 def test_a_card_is_not_begun_for_what_the_host_has_sooner(gpu, monkeypatch):
     def given(seconds):
         for name in ("HOST_SECONDS", "HOST_SECONDS_OF_A_START"):
-            monkeypatch.setattr(kernels.counting, name, seconds)
+            monkeypatch.setattr(card_count, name, seconds)
 
     given(60)
     graph, before = random_graph(1, 60, 60, 0.1), len(gpu.launches)
     alone = kernels.count_bicliques(*graph, 3, 3)
     found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
     assert (found.count, found.backend, gpu.launches[before:]) == (alone.count, alone.backend, [])
+    found = kernels.count_bicliques(*graph, 3, 3, threads=0, backend="cuda")
+    assert found.threads == max(kernels.available_threads() - 1, 1)  # the other core is the card's
     for asked in ({"side": "left"}, {"method": "levels"}, {"per_vertex": True}, {"side": "left", "roots": [0, 1]}):
         assert kernels.count_bicliques(*graph, 3, 3, backend="cuda", **asked).backend == "cuda"
-    # What is not done in time is left to the card, whatever was expected.
-    monkeypatch.setattr(kernels.counting, "SECONDS_A_REGISTER_OF_A_CORE", 0)
-    given(0)
-    begun, started = kernels.counting._started, []
+
+
+def host_searches(monkeypatch):
+    """The searches of the host that begin from now on."""
+    begin, begun = card_count.started_count, []
 
     def seen(*arguments, **options):
-        started.append(begun(*arguments, **options))
-        return started[-1]
+        begun.append(begin(*arguments, **options))
+        return begun[-1]
 
-    monkeypatch.setattr(kernels.counting, "_started", seen)
-    found = kernels.count_bicliques(*random_graph(1, 60, 60, 0.5), 5, 5, backend="cuda")
-    assert found.backend == "cuda"
-    assert all(search.wait(0) for search in started)
+    monkeypatch.setattr(card_count, "started_count", seen)
+    return begun
+
+
+def test_whoever_ends_first_has_counted_where_host_and_card_both_count(gpu, monkeypatch):
+    for name in ("HOST_SECONDS", "HOST_SECONDS_OF_A_START"):
+        monkeypatch.setattr(card_count, name, 0)  # the host is not waited for
+    graph, before = random_graph(1, 60, 60, 0.3), len(gpu.launches)
+    alone, begun = kernels.count_bicliques(*graph, 3, 3), host_searches(monkeypatch)
+    ask, asked = card_count._is_counted, []
+
+    def later(host, seconds=0.0):
+        """It has not counted when it is first asked, and has when the kernels run."""
+        asked.append(host)
+        return len(asked) > 1 and ask(host, 60)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(card_count, "_is_counted", later)
+        found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
+    assert (found.count, found.backend) == (alone.count, alone.backend)
+    assert "count_wave" in gpu.launches[before:]
+
+    large = complete(100, 100)  # of which the host would have something to do
+
+    def soon(search, progress):
+        search.count = 7
+
+    monkeypatch.setattr(counting.CudaCount, "wait", soon)
+    found = kernels.count_bicliques(*large, 12, 12, backend="cuda")
+    assert (found.count, found.backend) == (7, "cuda")
+    assert begun[-1].wait(0)  # nobody counts on
+
+
+@pytest.mark.parametrize(
+    ("is_pivot", "work", "threads", "first", "seconds"),
+    [
+        (False, 1e6, 1, "host", 0.01),
+        (False, 1e8, 16, "card", 0.01),  # little: 21 ms of the host, 39 of a card by a careful estimate
+        (False, 1e9, 16, "host", 0.078),  # a fifth of what a card should take
+        (True, 1e9, 16, "card", 0.041),  # of what the host should
+        (False, 1e8, 1, "card", 0.066),
+    ],
+)
+def test_who_should_have_a_count_sooner_begins(monkeypatch, is_pivot, work, threads, first, seconds):
+    class Host:
+        choice, begun = (is_pivot, True, work), None
+
+        def go_on(self):
+            self.begun = self.begun or time.perf_counter()
+
+        def wait(self, seconds):
+            time.sleep(seconds)
+            return False
+
+    monkeypatch.setattr(card_count, "is_anything_loaded", lambda: True)
+    host, started = Host(), time.perf_counter()
+    is_late = card_count._host_beside(host, threads)
+    took = time.perf_counter() - started
+    if first == "host":
+        assert host.begun - started < 0.005
+        assert took >= seconds
+    else:
+        assert host.begun is None
+        while not is_late() and host.begun is None:
+            time.sleep(0.001)
+        assert host.begun - started >= seconds
+
+
+def test_a_card_counts_where_the_host_cannot(gpu, monkeypatch):
+    monkeypatch.setattr(card_count, "HOST_SECONDS", 0)
+    monkeypatch.setattr(card_count, "HOST_SECONDS_OF_A_START", 0)
+    begin = card_count.started_count
+
+    class Full:
+        """A search of the host whose memory is full, once it has chosen."""
+
+        def __init__(self, search):
+            self.search = search
+
+        def __getattr__(self, name):
+            return getattr(self.search, name)
+
+        def wait(self, seconds):
+            raise MemoryError
+
+    monkeypatch.setattr(card_count, "started_count", lambda *asked, **options: Full(begin(*asked, **options)))
+    graph = random_graph(1, 60, 60, 0.3)
+    found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
+    monkeypatch.undo()
+    assert (found.count, found.backend) == (kernels.count_bicliques(*graph, 3, 3).count, "cuda")

@@ -226,6 +226,9 @@ COMMANDS: dict[str, Callable[[Any, Any, dict[str, Any]], Account]] = {
     "estimate": lambda source, _, asked: bicliq.estimate(source, **asked).account,
     "clique": lambda source, _, asked: bicliq.clique(source, **asked).account,
     "clique-of-a-side": lambda source, _, asked: bicliq.clique(source, project="left", **asked).account,
+    "itemsets": lambda source, _, asked: bicliq.itemsets(source, **asked).account,
+    "rules": lambda source, _, asked: bicliq.rules(source, **asked).account,
+    "lattice": lambda source, _, asked: bicliq.concepts(source, **asked).account,
     "run": run,
     "update": update,
 }

@@ -1,4 +1,4 @@
-"""What the CUDA driver sends to the device, computed with NumPy."""
+"""The graph that a search on a device reads, made by its steps on threads of this machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,21 @@ import numpy as np
 import pytest
 
 from bicliq.kernels.contracts import EnumerationRequest
-from bicliq.kernels.cuda.adjacency import search_graph
+from bicliq.kernels.cuda.search_graph import SearchGraph, search_graph
+from bicliq.kernels.cuda.search_program import Tuning, compiled_search
+from tests import host_cupy, host_kernels
+from tests.host_cupy import HostCupy
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A machine whose GPU is this one's processor."""
+    with host_cupy.installed(HostCupy(host_kernels.ENUMERATION), monkeypatch) as cupy:
+        yield cupy
+
+
+def made(gpu: HostCupy, request: EnumerationRequest) -> SearchGraph:
+    return search_graph(gpu, request, compiled_search("search_count", Tuning()))
 
 
 def request_of(table: np.ndarray, side: str, roots: np.ndarray | None) -> EnumerationRequest:
@@ -31,11 +45,11 @@ def request_of(table: np.ndarray, side: str, roots: np.ndarray | None) -> Enumer
 
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("with_roots", [False, True])
-def test_both_lists_are_ascending_and_places_point_back(side: str, with_roots: bool) -> None:
+def test_both_lists_are_ascending_and_places_point_back(gpu: HostCupy, side: str, with_roots: bool) -> None:
     table = np.random.default_rng(3).random((20, 15)) < 0.3
     by_column = table.T if side == "left" else table
     roots = np.array([2, 0], dtype=np.int32) if with_roots else None
-    graph = search_graph(np, request_of(table, side, roots))
+    graph = made(gpu, request_of(table, side, roots))
     starts = graph.column_start.astype(int)
     assert with_roots or (np.diff(np.diff(starts)) >= 0).all()
     for column, vertex in enumerate(graph.vertex_of_column):
@@ -43,9 +57,16 @@ def test_both_lists_are_ascending_and_places_point_back(side: str, with_roots: b
         assert graph.column_rows[edges].tolist() == np.nonzero(by_column[:, vertex])[0].tolist()
         for row, place in zip(graph.column_rows[edges], graph.places[edges], strict=True):
             assert graph.row_columns[int(graph.row_start[row]) + int(place)] == column
+    row_degree = by_column.sum(axis=1)
+    assert graph.column_degree.tolist() == np.diff(starts).tolist()
+    assert graph.largest_row == row_degree.max()
+    assert graph.edges_in_two_steps.tolist() == [
+        row_degree[by_column[:, vertex]].sum() for vertex in graph.vertex_of_column
+    ]
+    assert not with_roots or graph.vertex_of_column.tolist() == list(range(by_column.shape[1]))
 
 
-def test_a_graph_without_edges_has_empty_lists() -> None:
-    graph = search_graph(np, request_of(np.zeros((3, 2), dtype=bool), "right", None))
+def test_a_graph_without_edges_has_empty_lists(gpu: HostCupy) -> None:
+    graph = made(gpu, request_of(np.zeros((3, 2), dtype=bool), "right", None))
     assert graph.row_start.tolist() == [0, 0, 0, 0]
     assert graph.edges_in_two_steps.tolist() == [0, 0]

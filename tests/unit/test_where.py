@@ -14,6 +14,7 @@ from bicliq.pipeline.placement.where import (
     AUTO_BYTES,
     AUTO_FOUND,
     AUTO_PATHS,
+    AUTO_SECONDS,
     AUTO_TIES,
     FOUND_A_THREAD,
     LITTLE_TO_SEARCH,
@@ -126,6 +127,29 @@ def test_a_cluster_is_started_where_there_is_work_for_it_or_it_is_asked_for():
     assert shared(little, dashboard=":8787") == (True, "the address of a dashboard is given")
     assert shared(little, local=False) == (True, "it is asked for")
     assert shared(much, local=True, workers=2) == (False, "it is asked for")
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(
+    ("seconds", "paths", "backend", "why"),
+    [
+        (None, AUTO_PATHS, "cuda", "enough work"),
+        (4 * AUTO_SECONDS, AUTO_PATHS, "cuda", "enough work"),
+        (3.9 * AUTO_SECONDS, AUTO_PATHS, "cpu", "the search should take 4 threads 0.97 s, and a GPU is worth its start from 1 s on"),
+        (4 * AUTO_SECONDS, AUTO_PATHS - 1, "cpu", "paths of two edges"),
+    ],
+)  # fmt: skip
+def test_auto_searches_a_run_on_a_gpu_where_the_threads_here_should_take_longer_than_its_start(
+    seconds, paths, backend, why
+):
+    def placed(search, cluster=HERE):
+        return place_run("cpu", search, cluster, n_edges=1, paths=paths, seconds=seconds).search
+
+    found = placed(SearchSettings(threads=4))
+    assert (found.backend, why in found.why) == (backend, True)
+    assert placed(SearchSettings(threads=4, backend="cuda")).backend == "cuda"  # who asks for it gets it
+    remote = placed(SearchSettings(threads=4), ClusterSettings(scheduler="tcp://host:8786"))
+    assert remote.backend == ("cuda" if paths >= AUTO_PATHS else "cpu")  # workers see what they have
 
 
 @pytest.mark.usefixtures("gpu")

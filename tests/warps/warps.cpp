@@ -2,16 +2,18 @@
 //
 // `run_clique_groups` and `run_pivot_groups` run the kernels of clique.cu and of pivots.cu with a
 // thread for each group of 32 lanes, on the same memory that a launch would get: the tests drive
-// the whole search with them. `run_butterfly_threads` does that with the threads of butterflies.cu,
-// many to a thread of this machine, `count_trees` what trees.cu does. `find_best` is the search for
-// the best (warp_finding.hpp).
+// the whole search with them. `run_butterfly_threads`, `run_butterfly_step` and `run_list_step` do
+// that with single threads, many to one of this machine, `count_trees` does what trees.cu does.
+// `find_best` is the search for the best (warp_finding.hpp).
 #include "clique/warp_clique.hpp"
 #include "clique/warp_roots.hpp"
 #include "bindings/bindings.hpp"
+#include "counting/butterfly_lists.hpp"
 #include "counting/butterfly_paths.hpp"
 #include "counting/count128.hpp"
 #include "counting/pivot_waves.hpp"
 #include "lanes/workers.hpp"
+#include "search/device/search_lists.hpp"
 #include "warp_finding.hpp"
 
 #include <nanobind/stl/tuple.h>
@@ -65,16 +67,29 @@ void run_pivot_groups(usize launch, u32 n_groups, u32 from, bool of_vertices) {
   of_vertices ? run_pivots<VertexSum>(run, n_groups, from) : run_pivots<LeafSum>(run, n_groups, from);
 }
 
-/// `launch` is the address of a `ButterflyRun`; of its threads every third is a loop's turn here.
-void run_butterfly_threads(usize launch, u64 batch, u64 n_threads, bool edge_shares) {
-  const auto& run = *reinterpret_cast<const ButterflyRun*>(launch);
+/// f(thread) for many threads of a device, on three of this machine.
+template <class F>
+void run_threads(u64 n_threads, F f) {
   constexpr u32 kHere = 3;
   run_groups(kHere, [&](u32 first) {
-    for (u64 i = first; i < n_threads; i += kHere) {
-      ButterflyPaths paths(run, batch);
-      edge_shares ? paths.share(i, n_threads) : paths.count(i, n_threads);
-    }
+    for (u64 i = first; i < n_threads; i += kHere) f(i);
   });
+}
+
+/// `launch` is the address of a `ButterflyRun`.
+void run_butterfly_threads(usize launch, u64 batch, u64 n_threads, bool edge_shares) {
+  const auto& run = *reinterpret_cast<const ButterflyRun*>(launch);
+  run_threads(n_threads, [&](u64 i) {
+    ButterflyPaths paths(run, batch);
+    edge_shares ? paths.share(i, n_threads) : paths.count(i, n_threads);
+  });
+}
+
+/// `launch` is the address of a `ButterflyLists`, or of a `SearchLists`.
+template <class Steps, class Lists, class Step>
+void run_step(usize launch, u32 step, u64 n_threads) {
+  const auto& lists = *reinterpret_cast<const Lists*>(launch);
+  run_threads(n_threads, [&](u64 i) { Steps(lists).take(static_cast<Step>(step), i, n_threads); });
 }
 
 /// Adds up exactly, as trees.cu does.
@@ -146,6 +161,9 @@ NB_MODULE(_cpu_warps, module) {
   module.def("run_clique_groups", &bicliq::run_clique_groups, "launch"_a, "n_groups"_a, "width"_a);
   module.def("run_pivot_groups", &bicliq::run_pivot_groups, "launch"_a, "n_groups"_a, "from"_a, "of_vertices"_a);
   module.def("run_butterfly_threads", &bicliq::run_butterfly_threads, "launch"_a, "batch"_a, "n_threads"_a, "edge_shares"_a);
+  module.def("run_butterfly_step", &bicliq::run_step<bicliq::ButterflySteps, bicliq::ButterflyLists, bicliq::ButterflyStep>, "launch"_a, "step"_a,
+             "n_threads"_a);
+  module.def("run_list_step", &bicliq::run_step<bicliq::ListSteps, bicliq::SearchLists, bicliq::ListStep>, "launch"_a, "step"_a, "n_threads"_a);
   module.def("count_trees", &bicliq::count_trees, "trees"_a, "most_roots"_a, "most_rows"_a, "optional"_a);
   module.def("find_best", &bicliq::find_best, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "objective"_a, "k"_a, "least"_a, "row_terms"_a,
              "column_terms"_a, "sizes"_a, "roots"_a, "threads"_a);

@@ -3,8 +3,9 @@
 // What it finds: of all maximal bicliques of wanted sizes the k best of an objective
 // (objective.hpp), ordered as best_list.hpp says; with k = 1 a maximum biclique.
 //
-// Method: greedy climbs say what is wanted (greedy.hpp), where vertices have terms stars as well
-// (stars.hpp), by surprise in small cores too. By size and by surprise, the search then goes from
+// Method: greedy climbs say what is wanted (greedy.hpp), by size in dense tables a local search
+// (local_search.hpp), where vertices have terms stars as well (stars.hpp), by surprise in small
+// cores too. By size and by surprise, the search then goes from
 // range to range of numbers of rows, each in the core of the graph that can hold such answers
 // (row_ranges.hpp, size_bounds.hpp, core_parts.hpp), which is small, and branches on the side of
 // which answers have fewer; by weight it is one search. Degrees bound what each root can hold
@@ -20,6 +21,7 @@
 #pragma once
 
 #include "best/best_search.hpp"
+#include "best/local_search.hpp"
 #include "best/size_bounds.hpp"
 
 #include <numeric>
@@ -78,8 +80,10 @@ class Finding : public BestSearch<Finding, BestSink> {
     }
     if (knows_what_is_wanted())
       search_by_rows(*cores);
-    else
+    else {
+      if (search_locally(*cores)) choose_roots();
       search();
+    }
   }
   /// So that ranges of rows need many columns.
   bool knows_what_is_wanted() const { return worth_.objective != Objective::weight && best_.least() != INT64_MIN; }
@@ -122,7 +126,12 @@ class Finding : public BestSearch<Finding, BestSink> {
       scores.charge(by_column.largest(), by_row.largest());
     }
     const std::vector<i64> bounds = RootBounds(lists, scores, best_.least()).all(checker());
-    roots_.erase(std::remove_if(roots_.begin(), roots_.end(), [&](u32 v) { return bounds[v] < best_.least(); }), roots_.end());
+    const auto drop_hopeless = [&] {
+      roots_.erase(std::remove_if(roots_.begin(), roots_.end(), [&](u32 v) { return bounds[v] < best_.least(); }), roots_.end());
+    };
+    drop_hopeless();
+    stage_.order = roots_;
+    if (search_locally(cores)) drop_hopeless();
   }
   /// Where one vertex suffices for a side: with k = 1 a vertex and all its neighbours, or what is
   /// larger, is an answer.
@@ -176,6 +185,23 @@ class Finding : public BestSearch<Finding, BestSink> {
     }
   }
 
+  /// Once, where the table is dense, and more than a few roots are to be opened.
+  bool search_locally(const CoreParts& cores) {
+    constexpr usize kFewRoots = 8;
+    if (!worth_.by_size() || stage_.order.size() <= kFewRoots || std::exchange(searched_locally_, true)) return false;
+    const Rows left = cores.left(), right = cores.right();
+    const u32 steps = local_steps(left.size(), right.size(), left.n_edges());
+    if (!steps) return false;
+    const bool by_left = left.size() <= right.size();
+    Worth worth = worth_;
+    if (by_left == request_.columns_are_left) worth.sizes = worth.sizes.turned();
+    LocalSearch local(by_left ? left : right, static_cast<u32>(by_left ? right.size() : left.size()), worth);
+    const auto value = [this](const Ids& l, const Ids& r) { return worth_.value(l.size(), r.size(), 0, 0); };
+    local.search(
+        steps, [this] { return best_.least(); },
+        [&](const Ids& near, const Ids& far) { by_left ? offer(near, far, value) : offer(far, near, value); }, checker());
+    return true;
+  }
   /// All that the sizes allow, as the first range where nothing is known that rules out more.
   void open_all(CoreParts& cores) {
     const Sizes sizes = sides(cores).had(worth_.sizes);
@@ -190,7 +216,11 @@ class Finding : public BestSearch<Finding, BestSink> {
   }
   /// Range after range (row_ranges.hpp).
   void search_by_rows(CoreParts& cores) {
-    const auto open = [&](const Sizes& sizes) { return open_range(cores, sizes); };
+    const auto open = [&](const Sizes& sizes) {
+      if (!open_range(cores, sizes)) return false;
+      search_locally(cores);
+      return true;
+    };
     const auto search = [this] { this->search(); };
     if (choices_cost())
       search_from_few_rows(sides(cores), worth_.sizes, best_, needed_in(cores), open, search);
@@ -249,6 +279,7 @@ class Finding : public BestSearch<Finding, BestSink> {
 
   const VertexTerms terms_;
   const bool only_opens_;
+  bool searched_locally_ = false;
   Worth worth_;
   Scores scores_;  // of the stage
   SizeBounds bounds_;

@@ -9,7 +9,9 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
 #include <optional>
+#include <thread>
 #include <variant>
 
 namespace bicliq {
@@ -84,7 +86,7 @@ class Counting {
 };
 
 /// What is counted: one (p,q); the same of every vertex; all up to (p,q); or nothing, where only
-/// the choice of a search is asked for, here or on a card.
+/// the choice of a search is asked for.
 enum class Asked { one, of_vertices, all, choice };
 
 class Count : public Counting {
@@ -92,7 +94,7 @@ class Count : public Counting {
   Count(const Rows& rows, u32 n_right, u32 p, u32 q, Asked asked, Method method, RootSide side, const std::optional<Values>& roots,
         u32 threads, u32 tree_optional, bool on_card)
       : Counting(rows, n_right, threads), asked_(asked), method_(method), side_(side), p_(p), q_(q), some_roots_(roots.has_value()),
-        roots_(roots ? copy_of<u32>(*roots) : std::vector<u32>()), on_card_(on_card), trees_(tree_optional ? std::make_unique<TreeQueue>(tree_optional) : nullptr) {
+        roots_(roots ? copy_of<u32>(*roots) : std::vector<u32>()), on_card_(on_card), may_search_(!on_card), trees_(tree_optional ? std::make_unique<TreeQueue>(tree_optional) : nullptr) {
     workers_.begin([this] { run(); });
   }
   ~Count() { end(); }
@@ -166,9 +168,11 @@ class Count : public Counting {
     for (const auto& member : of_all()) leaves.add(member->sums.large);
     return nb::make_tuple(list_of(stars_.large_of_roots), list_of(stars_.large_of_rows), list_of(leaves));
   }
-  bool is_on_left() const { return choice_.on_left; }
-  bool is_pivot() const { return choice_.method == Method::pivot; }
-  double estimated_work() const { return choice_.work; }
+  /// Beside a card, the search waits for this when it has been chosen.
+  void go_on() { may_search_ = true; }
+  const Choice& choice() const { return choice_; }
+  /// The core, as it is once there is a choice.
+  const CountGraph& graph() const { return graph_; }
 
  private:
   static constexpr double kPoll = 1e-3;
@@ -185,10 +189,12 @@ class Count : public Counting {
     {
       const Stopwatch watch(estimate_seconds_);
       const Method method = asked_ == Asked::of_vertices || asked_ == Asked::all ? Method::pivot : method_;
-      choice_ = choose(graph_, {{least_p, least_q}, {p_, q_}}, method, side_, on_card_ ? kOfACard : kOfACore, workers_);
+      const Costs& costs = on_card_ && asked_ == Asked::choice ? kOfACard : kOfACore;
+      choice_ = choose(graph_, {{least_p, least_q}, {p_, q_}}, method, side_, costs, workers_);
       is_chosen_ = true;
     }
     if (asked_ == Asked::choice) return;
+    for (; !may_search_; check()) std::this_thread::sleep_for(std::chrono::duration<double>(kPoll));
     if (asked_ == Asked::all) stars_ = count_stars(star_times(check), on_left(p_, q_), on_left(q_, p_));
     search_roots(chosen(root_side()));
   }
@@ -248,7 +254,8 @@ class Count : public Counting {
   const u32 p_, q_;
   const bool some_roots_;
   const std::vector<u32> roots_;
-  const bool on_card_;
+  const bool on_card_;  // where only a choice is asked for, it is a card's
+  std::atomic<bool> may_search_;
   CountGraph graph_;
   Choice choice_{Method::levels, true, 0};
   std::atomic<bool> is_chosen_{false};
@@ -307,16 +314,45 @@ nb::object binomial_words(u32 largest_n, u32 largest_k) {
   return numpy_of(std::move(words));
 }
 
+/// (is by pivots, roots on the left, estimated work)
+nb::tuple choice(Task<Count>& task) {
+  const Choice& made = task.at_work().choice();
+  return nb::make_tuple(made.method == Method::pivot, made.on_left, made.work);
+}
+/// What a card reads of the core, the roots on one side: where the list of each root begins, and
+/// the rows in it; the same of rows; vertices of roots and of rows; each root's paths of two edges.
+nb::object card_graph(Task<Count>& task, bool on_left) {
+  const CountGraph& graph = task.at_work().graph();
+  const CountSide &root = on_left ? graph.left : graph.right, &row = on_left ? graph.right : graph.left;
+  std::vector<u64> paths(root.n, 0);
+  without_lock([&] {
+    for (u32 v = 0; v < root.n; ++v)
+      for (const u32* r = root.begin(v); r != root.end(v); ++r) paths[v] += row.degree(*r);
+  });
+  const auto copied = [](const auto& values) { return numpy_of(without_lock([&] { return values; })); };
+  return nb::make_tuple(copied(root.start), copied(root.row), copied(row.start), copied(row.row), copied(root.vertex), copied(row.vertex),
+                        numpy_of(std::move(paths)));
+}
+
 nb::dict result(Task<Count>& task) {
   Count& count = task.ended();
-  nb::dict found = named("on_left", count.is_on_left(), "is_pivot", count.is_pivot(), "estimated_work", count.estimated_work(), "work", count.work(),
-                         "seconds", count.seconds());
+  const Choice& made = count.choice();
+  nb::dict found = named("on_left", made.on_left, "is_pivot", made.method == Method::pivot, "work", count.work(), "seconds", count.seconds());
   if (count.asked() == Asked::all)
     put(found, "table", count.table(), "large_terms_of_table", count.large_terms_of_table());
   else
     put(found, "count", count.count(), "large_terms", count.large_terms());
   if (count.asked() == Asked::of_vertices) found["of_vertices"] = count.of_vertices();
   return found;
+}
+
+/// C(n, k) of all n up to the largest one, in low and high halves; all ones for what does not fit.
+nb::object choices(u32 largest_n, u32 k) {
+  std::vector<u64> low, high;
+  without_lock([&] {
+    for (const u128 x : binomial_column(largest_n, k)) low.push_back(static_cast<u64>(x)), high.push_back(static_cast<u64>(x >> 64));
+  });
+  return arrays_of(std::move(low), std::move(high));
 }
 
 nb::dict butterflies(Task<ButterflyCount>& task) {
@@ -343,11 +379,14 @@ void bind_count(nb::module_& module) {
       .def("wait_for_choice", [](Task<Count>& task, double seconds) { return without_lock([&] { return task.at_work().wait_for_choice(seconds); }); },
            "seconds"_a)
       .def("take_trees", [](Task<Count>& task, bool ended) { return (ended ? task.ended() : task.at_work()).take_trees(ended); }, "ended"_a)
-      .def_prop_ro("on_left", [](Task<Count>& task) { return task.at_work().is_on_left(); })
+      .def_prop_ro("choice", &choice)
+      .def("go_on", [](Task<Count>& task) { task.at_work().go_on(); })
+      .def("card_graph", &card_graph, "on_left"_a)
       .def("result", &result);
   bind_search<ButterflyCount>(module, "ButterflyCount")
       .def("__init__", &begin_of_rows<ButterflyCount, u32, bool, u32>, "indptr"_a, "indices"_a, "n_right"_a, "parts"_a, "threads"_a)
       .def("result", &butterflies);
+  module.def("choices", &choices, "largest_n"_a, "k"_a);
   module.def("binomial_words", &binomial_words, "largest_n"_a, "largest_k"_a);
   module.attr("TREE_WORDS") = kTreeWords;
 }

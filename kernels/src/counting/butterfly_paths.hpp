@@ -1,9 +1,9 @@
 // butterfly_paths.hpp: butterflies on a device, path by path: all of them, and of each edge.
 //
 // Input: a `ButterflyRun`, written by kernels/cuda/butterflies.py: both sides of the graph as one,
-// vertices by ascending degree; the *units*, which are the edges from a root u to a vertex v of
-// lower rank, each with the number of paths u–v–w through it to a w of lower rank than u; and
-// batches of roots.
+// vertices by ascending degree (butterfly_lists.hpp); of each slot of a root u and a vertex v of
+// lower rank, its *unit*: the paths u–v–w through it to a w of lower rank than u; and batches of
+// roots. Other slots are units without a path.
 //
 // Method: that of butterfly.hpp. Every butterfly has one vertex of highest rank, its root; c paths
 // from a root to the same w make C(c, 2) butterflies, and each of these paths lies in c - 1 of
@@ -19,8 +19,7 @@
 // Counts of an edge fit in 64 bits if edges × largest degree does, which the host sees to.
 //
 // Cost: sum over edges of the smaller degree. Memory: a batch's tables, which are bounded but for
-// those of one root (two words for each vertex at most), and 40 bytes an edge. Paper: BFC-VP (Wang
-// et al., PVLDB 2019).
+// those of one root (two words for each vertex at most). Paper: BFC-VP (Wang et al., PVLDB 2019).
 #pragma once
 
 #include "lanes/hash.hpp"
@@ -36,9 +35,8 @@ constexpr u32 kButterflyTotals = 1024;  // sums of two words, so that threads ra
 struct ButterflyRun {
   const u64* start;       // of each vertex's list; places are ranks
   const u32* adjacent;    // lists are ascending
-  const u32* root;        // of each unit, ascending
-  const u32* slot;        // of each unit: where its edge stands in the list of the root
-  const u64* first_path;  // of each unit, and the number of all paths
+  const u64* slots;       // of each: the owner of the list above the vertex
+  const u64* first_path;  // of each slot's unit, and the number of all paths
   const u64* first_word;  // of each root's table, and the number of all words
   const u64 *batch_root, *batch_unit;  // where each batch begins, and the last one ends
   u64* table;             // of the roots of a batch; zeros
@@ -78,7 +76,7 @@ class ButterflyPaths {
           of_unit += others;
         },
         [&] {
-          if (of_unit) add_alone(g_.of_slot + g_.slot[unit_], of_unit);
+          if (of_unit) add_alone(g_.of_slot + unit_, of_unit);
           of_unit = 0;
         });
   }
@@ -96,11 +94,11 @@ class ButterflyPaths {
         open();
         for (; path < upto; ++path) f(list_ + path);
         leave();
-        if (path == next) ++unit_;
+        if (path < end && g_.first_path[++unit_ + 1] == path) seek(path);
       }
     }
   }
-  /// Goes on to the unit of a path, which lies behind the last one.
+  /// Goes on to the unit of a path, which is that of the last one, or behind it.
   void seek(u64 path) {
     u64 low = unit_, high = end_unit_;
     while (high - low > 1) {
@@ -113,8 +111,8 @@ class ButterflyPaths {
     unit_ = low;
   }
   void open() {
-    const u32 root = g_.root[unit_];
-    list_ = g_.start[g_.adjacent[g_.slot[unit_]]] - g_.first_path[unit_];
+    const u64 root = g_.slots[unit_] >> 32;
+    list_ = g_.start[g_.adjacent[unit_]] - g_.first_path[unit_];
     words_ = g_.table + (g_.first_word[root] - base_);
     n_words_ = g_.first_word[root + 1] - g_.first_word[root];
   }

@@ -13,6 +13,7 @@
 namespace bicliq {
 
 constexpr u32 kHeavyThreads = 1024, kLightThreads = 64;  // of a block that builds roots
+constexpr u32 kSortThreads = 128;  // of a block that sorts lists
 constexpr u32 kScratchWordsAColumn = 4;                  // of such a block, and a word for each row of the largest root
 constexpr u32 kParkedWords = 64;  // that a warp keeps between two launches, besides its workspace
 

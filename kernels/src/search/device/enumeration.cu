@@ -30,6 +30,7 @@
 // Compiled by NVRTC with --device-as-default-execution-space; sm_75 and newer.
 #include "search/device/device_roots.hpp"
 #include "search/device/device_sinks.hpp"
+#include "search/device/search_lists.hpp"
 
 namespace bicliq {
 
@@ -303,12 +304,10 @@ inline void put_in_order(i32* values, u32 i, u32 j) {
   values[j] = a;
 }
 
-/// Puts the ids of long lists in order; a block a list. Bitonic: pieces of 2, 4, 8 … are merged,
-/// each with its neighbour from the ends inwards, and then at half the distance again and again.
-/// What would lie behind the last id counts as larger than all, and stays there. O(n log² n).
-extern "C" __global__ void sort_long_lists(const Run*, const i32* offsets, const i64* long_lists, i32* ids) {
-  i32* const values = ids + offsets[long_lists[blockIdx.x]];
-  const u32 n = static_cast<u32>(offsets[long_lists[blockIdx.x] + 1] - offsets[long_lists[blockIdx.x]]);
+/// Puts the ids of a list in order; a block. Bitonic: pieces of 2, 4, 8 … are merged, each with its
+/// neighbour from the ends inwards, and then at half the distance again and again. What would lie
+/// behind the last id counts as larger than all, and stays there. O(n log² n).
+inline void sort_list(i32* values, u32 n) {
   u32 padded = 1;
   while (padded < n) padded *= 2;
   for (u32 size = 2; size <= padded; size *= 2) {
@@ -322,6 +321,41 @@ extern "C" __global__ void sort_long_lists(const Run*, const i32* offsets, const
       __syncthreads();
     }
   }
+}
+
+/// Does that to the lists that a warp has not put in order (`put_list`). Of many, a block looks at
+/// some together, a thread at each; of few at one, since a long list takes long.
+extern "C" __global__ void sort_long_lists(const Run*, const i32* offsets, u64 n_lists, i32* ids) {
+  __shared__ u32 long_lists[kSortThreads], n_long;
+  const u64 share = (n_lists + gridDim.x - 1) / gridDim.x, together = share < kSortThreads ? share : kSortThreads;
+  for (u64 first = blockIdx.x * together; first < n_lists; first += gridDim.x * together) {
+    if (threadIdx.x == 0) n_long = 0;
+    __syncthreads();
+    const u64 own = first + threadIdx.x;
+    if (threadIdx.x < together && own < n_lists && offsets[own + 1] - offsets[own] > static_cast<i32>(kLanes)) long_lists[atomicAdd(&n_long, 1u)] = threadIdx.x;
+    __syncthreads();
+    for (u32 k = 0; k < n_long; ++k) {
+      const i32* const at = offsets + first + long_lists[k];
+      sort_list(ids + at[0], static_cast<u32>(at[1] - at[0]));
+    }
+    __syncthreads();
+  }
+}
+
+/// Takes a step of those that make the lists of the graph.
+extern "C" __global__ void lay_out_lists(const SearchLists* lists, ListStep step) {
+  const u64 n_threads = static_cast<u64>(gridDim.x) * blockDim.x;
+  ListSteps(*lists).take(step, static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x, n_threads);
+}
+
+/// Moves subtrees in the queue that warps give away to: the i-th from `moves[n + i]` to `moves[i]`,
+/// none of which is where another one comes from; a warp each.
+extern "C" __global__ void move_subtrees(const Run* run, const u32* moves, u64 n) {
+  const u64 i = (static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x) / kLanes;
+  if (i >= n) return;
+  const u32* const from = reinterpret_cast<const u32*>(run->slots + moves[n + i]);
+  u32* const to = reinterpret_cast<u32*>(run->slots + moves[i]);
+  for (u32 k = lane_id(); k < sizeof(Subtree) / 4; k += kLanes) to[k] = from[k];
 }
 
 }  // namespace bicliq
