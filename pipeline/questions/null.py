@@ -106,8 +106,8 @@ def compare_groups(graph: BipartiteGraph, values: Sequence[float], null: Null, b
     dict
         asked, tables (that were looked at in time), seed, unproven (whose search did not end: they
         count as if they reached every value), and p, a list: of each value the share of tables,
-        this one among them, whose best reaches it, None where no table was looked at. As the best of
-        a table is one of all its groups, p is corrected for all of them.
+        this one among them, whose best reaches it; None where no table was looked at. As the best
+        of a table is one of all its groups, p is corrected for all of them.
     """
     reached, unproven, done = [0] * len(values), 0, 0
     for columns, left in null.columns(graph) if values else ():
