@@ -141,7 +141,7 @@ def make(path: Path = FILE, architectures: tuple[int, ...] = ARCHITECTURES, thre
 
     with ThreadPool(threads or None) as pool, zipfile.ZipFile(part, "w") as file:
         for one, code in zip(wanted, pool.imap(code_of, wanted), strict=True):
-            file.writestr(zipfile.ZipInfo(entry(*one)), code, zipfile.ZIP_DEFLATED, compresslevel=9)
+            file.writestr(zipfile.ZipInfo(entry(*one)), code, zipfile.ZIP_LZMA)
     part.replace(path)
 
 

@@ -379,3 +379,20 @@ def test_batches_are_bounded_by_members(monkeypatch):
     assert all(n == 1 or members <= 3000 for n, members in sizes)
     assert found.to_arrow().equals(whole)
     assert len(found.where(attributes=["TREE"])) == sum("TREE" in row["intent"] for row in whole.to_pylist())
+
+
+@pytest.mark.parametrize("name", ["tealady", "digits", "lattice", "liveinwater", "gewaesser"])
+def test_the_library_concepts_finds_the_same_edges_and_labels(name):
+    """On examples of its own (bob-ross takes it a minute)."""
+    theirs = pytest.importorskip("concepts").Context.fromfile(str(context(name)), frmat="cxt").lattice
+    found = bicliq.concepts(context(name), ids="text")
+    rows = [(frozenset(row["extent"]), frozenset(row["intent"])) for row in found]
+    known = {(frozenset(one.extent), frozenset(one.intent)) for one in theirs}
+    assert len(rows) == len(set(rows)) == len(theirs)
+    assert set(rows) == known
+    edges = {(rows[edge["lower"]], rows[edge["upper"]]) for edge in found.edges.to_pylist()}
+    assert edges == {
+        tuple((frozenset(each.extent), frozenset(each.intent)) for each in (low, one))
+        for one in theirs
+        for low in one.lower_neighbors
+    }
