@@ -174,11 +174,12 @@ def read_context(source: Edges, settings: Settings) -> Context:
         At bad input, or cells that are counts.
     """
     opened, ingest = opened_rows(source, settings.ingest)
-    table = read_edge_table(opened, ingest, backend=settings.data_backend, may_be_empty=True)
+    rows, columns = _lone(opened)
+    told = bool(len(rows) or len(columns))  # a table of pairs has no objects without one
+    table = read_edge_table(opened, ingest, backend=settings.data_backend, may_be_empty=told)
     if ingest.weight is not None and settings.ingest.weight is None:
         refuse_counts(table, opened, ingest)
     said = account(table.summary)
-    rows, columns = _lone(opened)
     n_empty = sum(said["noted"].get(name, 0) for name in EMPTY)
     objects = _with_lone(table.left_ids, rows, n_empty)
     attributes = _with_lone(table.right_ids, columns, 0)

@@ -352,6 +352,10 @@ def test_a_context_without_a_cross_has_two_concepts(tmp_path):
         bicliq.enumerate(path)
     zeros = written(tmp_path, "t.csv", "name,a,b\no1,0,0\no2,0,0\n")
     assert len(bicliq.concepts(zeros, format="matrix").to_arrow()) == 2
+    with pytest.raises(
+        InputError, match=r"no edge is left: 0 rows were read; .*line 2 \(ann, jam\) was taken for names"
+    ):
+        bicliq.concepts(written(tmp_path, "u.csv", "!x\nann,jam\n"), comment="!")
     frame = pd.DataFrame({"a": [0, 0], "b": [0, 0]}, index=["o1", "o2"])
     assert len(bicliq.concepts(frame, format="matrix").to_arrow()) == 2
     with pytest.raises(InputError, match="2 rows of it tie nothing"):
