@@ -350,6 +350,8 @@ def test_a_context_without_a_cross_has_two_concepts(tmp_path):
     assert found == [(["o1", "o2"], []), ([], ["a1", "a2", "a3"])]
     with pytest.raises(InputError, match="2 rows of it tie nothing"):
         bicliq.enumerate(path)
+    with pytest.raises(InputError, match="has no objects"):
+        bicliq.concepts(written(tmp_path, "none.cxt", "B\n\n0\n2\n\na1\na2\n"), min_support=0.5)
     zeros = written(tmp_path, "t.csv", "name,a,b\no1,0,0\no2,0,0\n")
     assert len(bicliq.concepts(zeros, format="matrix").to_arrow()) == 2
     with pytest.raises(
