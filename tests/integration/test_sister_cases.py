@@ -247,6 +247,8 @@ def test_names_before_baskets_are_judged_by_all_baskets(tmp_path):
     assert "first words" not in said_of(written(tmp_path, "u.dat", lines + "T7 jam\n"), format="baskets")
     assert "names of the baskets" in said_of(rows)
     assert said_of([*rows, ["T7", "jam"]]) == ""
+    with pytest.raises(InputError, match="basket 3000 is 5, and not a list"):
+        read([*rows, 5])
 
 
 def test_an_empty_set_as_python_writes_it_holds_nothing():
