@@ -175,7 +175,7 @@ def test_the_command_says_what_the_function_does(capsys, tmp_path):
     assert (record["n_concepts"], record["n_covers"], record["found"], record["covers"]) == (65, 148, 65, 148)
     found = bicliq.concepts(context("tealady"))
     best = found.top(3).to_pylist()
-    assert record["concepts"] == best
+    assert record["concepts"] == [{**row, "upper": found.upper(row["concept"])} for row in best]
     assert record["out"]["concepts"] == 65
     assert out.read_text().startswith("digraph")
     assert invoke(["lattice", str(context("tealady")), "--out", str(out)]) == 2
