@@ -415,7 +415,7 @@ def _series_frame(name: str, series: Any, settings: IngestSettings) -> Frame:
 def _told_names(
     name: str, first: Sequence[Sequence[Any]], every: Callable[[], Iterable[Sequence[Any]]]
 ) -> tuple[str, ...]:
-    """Say that the first items of numbered baskets may be their names: of the first and then all."""
+    """Say that the first items of numbered baskets may be their names: of some, then of all."""
     if not (begin_with_names(first) and begin_with_names(every())):
         return ()
     return (
