@@ -183,6 +183,8 @@ def read_context(source: Edges, settings: Settings) -> Context:
     n_empty = sum(said["noted"].get(name, 0) for name in EMPTY)
     objects = _with_lone(table.left_ids, rows, n_empty)
     attributes = _with_lone(table.right_ids, columns, 0)
+    if len(objects) == 0:
+        raise InputError(f"{opened.uri}: has no objects; a context has one at least")
     sentences = []
     if objects.null_count:
         sentences.append(
