@@ -323,19 +323,29 @@ def bench_planted(
     density: Annotated[
         float, typer.Option("--density", min=0.01, max=1, help="Share of a ring's pairs that are edges.")
     ] = 1.0,
+    purchases: Annotated[
+        int, typer.Option("--purchases", min=1000, max=10**8, help="Rows of the generated graph.")
+    ] = 30_000,
+    small: Annotated[bool, typer.Option("--small", help="Rings have 5 to 8 accounts and items.")] = False,
+    ways: Annotated[list[str] | None, typer.Option("--way", help="Who looks, as in the table; by default all.")] = None,
     picture: Annotated[str | None, typer.Option("--picture", help="File to draw to: .svg, .png or .pdf.")] = None,
     json: Json = False,
 ) -> None:
     """Plant fraud rings in graphs, and say who finds them first."""
     from benchmarks import tables
     from benchmarks.graphs import find_graphs
-    from benchmarks.planted import draw_planted, measure_planted
+    from benchmarks.planted import WAYS, draw_planted, measure_planted
     from bicliq.flows.cli import console
+    from bicliq.pipeline.errors import InputError
     from bicliq.pipeline.placement.machine import machine_facts
 
     check_picture(picture)
-    records = []
-    for measured in measure_planted(find_graphs(graphs) if graphs else {}, rings, seeds, density):
+    if unknown := [way for way in ways or () if way not in WAYS]:
+        raise InputError(f"--way {unknown[0]!r} is none of {', '.join(WAYS)}")
+    records, named = [], find_graphs(graphs) if graphs else {}
+    for measured in measure_planted(
+        named, rings, seeds, density, rows=purchases, small=small, ways=ways or tuple(WAYS)
+    ):
         records.append(measured.record())
         console.note(f"{measured.graph}, {measured.way}: {measured.found:g} of {rings} rings")
     if picture is not None:

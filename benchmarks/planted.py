@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,15 @@ import numpy as np
 
 from benchmarks.generate import edges
 from benchmarks.graphs import read_graph_file
-from benchmarks.rings import Ring, plant_rings
+from benchmarks.rings import ACCOUNTS, ITEMS, SMALL, Ring, plant_rings
 from benchmarks.suspects import Block, dense_blocks, frequent_itemsets
 from bicliq import kernels
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.picture import picture
 
-ACCOUNTS, ITEMS, ROWS = 4000, 2000, 30_000
-"""The generated background: its most active account has some hundred items."""
+ROWS, OF_ACCOUNT, OF_ITEM = 30_000, 7.5, 15
+"""Purchases of the generated background, and of an account and an item of it on average: its most
+active account has some hundred items."""
 
 LEAST = 4
 """Members of a side below which no group is of interest; they are the same for all ways."""
@@ -91,7 +93,14 @@ class PlantedMeasured:
 
 
 def measure_planted(
-    graphs: dict[str, Path], n_rings: int, seeds: int, density: float = 1.0
+    graphs: dict[str, Path],
+    n_rings: int,
+    seeds: int,
+    density: float = 1.0,
+    *,
+    rows: int = ROWS,
+    small: bool = False,
+    ways: Sequence[str] = tuple(WAYS),
 ) -> Iterator[PlantedMeasured]:
     """Plant rings in a generated graph and in real ones, and look for them in every way.
 
@@ -104,21 +113,29 @@ def measure_planted(
     seeds
         Graphs that are made of each background, with seeds from 1.
     density
-        As of `pipeline.graphs.rings.plant_rings`.
+        As of `benchmarks.rings.plant_rings`.
+    rows
+        Purchases of the generated graph.
+    small
+        Whether rings have 5 to 8 accounts and items.
+    ways
+        Those of `WAYS` that look.
     """
-    backgrounds: dict[str, Callable[[int], BipartiteGraph]] = {"generated": _skewed}
+    backgrounds: dict[str, Callable[[int], BipartiteGraph]] = {"generated": partial(_skewed, rows)}
+    sizes = SMALL if small else (ACCOUNTS, ITEMS)
     for name, path in graphs.items():
         backgrounds[name] = lambda seed, path=path: read_graph_file(path)  # type: ignore[misc]
     for name, background in backgrounds.items():
-        planted = [plant_rings(background(seed), n_rings, seed, density) for seed in range(1, seeds + 1)]
-        for way in WAYS:
+        planted = [plant_rings(background(seed), n_rings, seed, density, sizes) for seed in range(1, seeds + 1)]
+        for way in ways:
             yield _measured(name, way, planted, n_rings)
 
 
-def _skewed(seed: int) -> BipartiteGraph:
-    pairs = np.concatenate([left * ITEMS + right for left, right in edges(ACCOUNTS, ITEMS, ROWS, seed)])
-    left, right = np.divmod(np.unique(pairs), ITEMS)
-    return BipartiteGraph.from_edges(left, right, ACCOUNTS, ITEMS)
+def _skewed(rows: int, seed: int) -> BipartiteGraph:
+    accounts, items = round(rows / OF_ACCOUNT), round(rows / OF_ITEM)
+    pairs = np.concatenate([left * items + right for left, right in edges(accounts, items, rows, seed)])
+    left, right = np.divmod(np.unique(pairs), items)
+    return BipartiteGraph.from_edges(left, right, accounts, items)
 
 
 def _measured(name: str, way: str, planted: list[tuple[BipartiteGraph, list[Ring]]], k: int) -> PlantedMeasured:
@@ -160,7 +177,7 @@ def draw_planted(records: Sequence[dict[str, Any]], path: str | Path) -> None:
     with picture(path, 3.4 * len(names) + 1.8, 3.2) as figure:
         panels = figure.subplots(1, len(names), squeeze=False, sharey=True)[0]
         for axes, name in zip(panels, names, strict=True):
-            for number, way in enumerate(WAYS):
+            for number, way in enumerate(dict.fromkeys(record["way"] for record in records)):
                 of = next(r for r in records if (r["graph"], r["way"]) == (name, way))
                 axes.plot(of["recall"], of["precision"], marker="o", markersize=3, label=way, color=f"C{number}")
             axes.set(title=name, xlabel="recall of the rings' accounts", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))

@@ -20,6 +20,9 @@ from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 ACCOUNTS, ITEMS = (8, 30), (5, 40)
 """Least and most accounts and items of a ring."""
 
+SMALL = (5, 8), (5, 8)
+"""The same of small rings."""
+
 TAKEN_OVER, OLD_ITEMS = 0.3, 0.5
 """Shares of a ring's accounts and items that were in the graph before."""
 
@@ -30,6 +33,7 @@ HONEST = 0.5
 """Honest customers of a new item, as a share of the ring's accounts."""
 
 Int64s = npt.NDArray[np.int64]
+Sizes = tuple[tuple[int, int], tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class Planted:
 
 
 def plant_rings(
-    graph: BipartiteGraph, n_rings: int, seed: int = 0, density: float = 1.0
+    graph: BipartiteGraph, n_rings: int, seed: int = 0, density: float = 1.0, sizes: Sizes = (ACCOUNTS, ITEMS)
 ) -> tuple[BipartiteGraph, list[Ring]]:
     """Add fraud rings to a graph.
 
@@ -83,6 +87,8 @@ def plant_rings(
         The same graph and seed give the same rings on every machine.
     density
         Share of a ring's pairs that are edges; with less than 1 a ring is no biclique.
+    sizes
+        Least and most accounts and items of a ring.
 
     Returns
     -------
@@ -105,7 +111,7 @@ def plant_rings(
     True
     """
     honest = graph.edge_left.astype(np.int64), graph.indices.astype(np.int64)
-    planted = ring_edges(*honest, graph.n_left, graph.n_right, n_rings, seed, density)
+    planted = ring_edges(*honest, graph.n_left, graph.n_right, n_rings, seed, density, sizes)
     n_right = planted.n_right
     left, right = (np.concatenate(sides) for sides in zip(honest, (planted.left, planted.right), strict=True))
     pairs = np.unique(left * n_right + right)
@@ -113,7 +119,14 @@ def plant_rings(
 
 
 def ring_edges(
-    buyers: Int64s, bought: Int64s, n_left: int, n_right: int, n_rings: int, seed: int = 0, density: float = 1.0
+    buyers: Int64s,
+    bought: Int64s,
+    n_left: int,
+    n_right: int,
+    n_rings: int,
+    seed: int = 0,
+    density: float = 1.0,
+    sizes: Sizes = (ACCOUNTS, ITEMS),
 ) -> Planted:
     """Draw the rings of `plant_rings`, and the edges that come with them.
 
@@ -124,7 +137,7 @@ def ring_edges(
         popular or active has many.
     n_left, n_right
         Numbers of the first new account and item.
-    n_rings, seed, density
+    n_rings, seed, density, sizes
         As for `plant_rings`.
 
     Raises
@@ -135,14 +148,14 @@ def ring_edges(
     if not 0 < density <= 1:
         raise InputError(f"density is {density}; it must be above 0 and at most 1")
     there = np.unique(buyers), np.unique(bought)
-    for side, least in enumerate((round(TAKEN_OVER * ACCOUNTS[0]), round(OLD_ITEMS * ITEMS[0]))):
+    for side, least in enumerate((round(TAKEN_OVER * sizes[0][0]), round(OLD_ITEMS * sizes[1][0]))):
         _refuse_too_many(side, there[side], n_rings * least)
     random = np.random.default_rng(seed)
-    sizes = [[int(random.integers(least, most + 1)) for least, most in (ACCOUNTS, ITEMS)] for _ in range(n_rings)]
-    old_sizes = [(round(TAKEN_OVER * a), round(OLD_ITEMS * b)) for a, b in sizes]
+    drawn = [[int(random.integers(least, most + 1)) for least, most in sizes] for _ in range(n_rings)]
+    old_sizes = [(round(TAKEN_OVER * a), round(OLD_ITEMS * b)) for a, b in drawn]
     taken = [_old(random, there[side], [pair[side] for pair in old_sizes], side) for side in (0, 1)]
     left, right, rings = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], []
-    for (accounts, items), (old_accounts, old_items), a, b in zip(sizes, old_sizes, *taken, strict=True):
+    for (accounts, items), (old_accounts, old_items), a, b in zip(drawn, old_sizes, *taken, strict=True):
         new_accounts = np.arange(n_left, n_left := n_left + accounts - old_accounts)
         new_items = np.arange(n_right, n_right := n_right + items - old_items)
         ring = Ring(np.sort(np.concatenate([a, new_accounts])), np.sort(np.concatenate([b, new_items])))

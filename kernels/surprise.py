@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from math import lgamma, log
 from typing import Any, ClassVar
 
 import numpy as np
@@ -138,7 +139,8 @@ class SurpriseTerms:
         left, right : array of int
             Its members, ascending.
         missing : array of int, shape (n, 2), optional
-            Its pairs that are no edges: each counts ln(1 − p) in place of −ln p.
+            Its pairs that are no edges: each counts ln(1 − p) in place of −ln p, and having chosen
+            k of n pairs costs ln C(n, k) + ln k (k + 1).
 
         Notes
         -----
@@ -154,11 +156,12 @@ class SurpriseTerms:
         ends = [np.array([0, len(side)], np.int32) for side in ids]
         batch = BicliqueBatch(ends[0], ids[0], ends[1], ids[1], np.zeros(1, np.int32))
         odds = np.add.outer(self.left[ids[0]], self.right[ids[1]]) * SURPRISE_UNIT
-        gaps = (
-            np.zeros(0) if missing is None else (self.left[missing[:, 0]] + self.right[missing[:, 1]]) * SURPRISE_UNIT
-        )
-        lost = float((np.logaddexp(0, gaps) + np.logaddexp(0, -gaps)).sum())  # −ln p and −ln(1 − p)
-        return float(self.of(batch)[0]) - lost, float((1 / (1 + np.exp(odds))).sum())
+        value = float(self.of(batch)[0])
+        if missing is not None and len(missing):
+            gaps = (self.left[missing[:, 0]] + self.right[missing[:, 1]]) * SURPRISE_UNIT
+            value -= float((np.logaddexp(0, gaps) + np.logaddexp(0, -gaps)).sum())  # −ln p and −ln(1 − p)
+            value -= _cost(odds.size, len(missing))
+        return value, float((1 / (1 + np.exp(odds))).sum())
 
     @property
     def arrays(self) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array, Int32Array, int, int]:
@@ -182,6 +185,11 @@ def _surprise(batch: BicliqueBatch, terms: SurpriseTerms) -> npt.NDArray[np.floa
     lists = batch.left_offsets, batch.left, batch.right_offsets, batch.right
     found: npt.NDArray[np.float64] = load_extension().surprise(*lists, terms.arrays, SURPRISE_UNIT)
     return found
+
+
+def _cost(n: int, k: int) -> float:
+    """Return ln C(n, k) + ln k (k + 1)."""
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + log(k * (k + 1))
 
 
 def _costs(n: int, most: int) -> Int64Array:

@@ -306,7 +306,7 @@ def _counts_by_chance(record: Record) -> Table:
         found = row["random"]
         mean = "" if found["mean"] is None else f"{Decimal(found['mean']):,.{0 if len(row['count']) > 3 else 2}f}"
         z = "" if found["z"] is None else f"{found['z']:,.2f}"
-        table.add_row(f"{row['p']} × {row['q']}", f"{int(row['count']):,}", mean, z, f"{found['p']:.3g}")
+        table.add_row(f"{row['p']} × {row['q']}", f"{int(row['count']):,}", mean, z, _share(found["p"]))
     return table
 
 
@@ -460,12 +460,19 @@ def biclique_table(record: Record, state: str, first: int = 1) -> Table:
     table.add_column("right members", overflow="fold")
     for rank, row in enumerate(rows, first):
         sizes = (f"{row[name]:,}" for name in ("n_left", "n_right", "n_edges"))
-        values = *(f"{row[name]:,.2f}" for name in surprise), *(f"{row[name]:.3g}" for name in share)
+        values = *(f"{row[name]:,.2f}" for name in surprise), *(_share(row[name]) for name in share)
         table.add_row(str(rank), *sizes, *values, members(row["left"]), members(row["right"]))
     return table
 
 
+def _share(p: float | None) -> str:
+    """A p-value; there is none where no random table was done in time."""
+    return "–" if p is None else f"{p:.3g}"
+
+
 def _what_p_is(null: Record) -> str:
+    if not null["tables"]:
+        return f"none of {many(null['asked'], 'random table')} was done in time: p is not known"
     unproven = f"; {null['unproven']:,} were not searched to their end" if null["unproven"] else ""
     tables = many(null["tables"], "random table")
     return f"p: the share of {tables} of the same degrees, and of this one, whose best group is worth as much{unproven}"
@@ -500,7 +507,7 @@ def groups_table(record: Record) -> Group:
         sizes = f"{group['n_left']:,}", f"{group['n_right']:,}"
         expected = [f"{group['expected']:.2g}"] if chance else []
         share = [f"{group['share']:.2%}"] if covers else []
-        share += [f"{group['p']:.3g}"] if null else []
+        share += [_share(group["p"])] if null else []
         right = _in_step(group) if "windows" in group else members(group["right"])
         missed = [members([f"{left}–{right}" for left, right in group["missing"]])] if gaps else []
         table.add_row(str(rank), *sizes, value, *expected, *share, members(group["left"]), right, *missed)
@@ -512,7 +519,7 @@ def groups_table(record: Record) -> Group:
         else f"no group{known or ' of these sizes'}"
     )
     if null:
-        said.append(_what_p_is(record["null"]))
+        said.append(_what_p_is(record["null"]) if groups else "no random table was asked: there is no group to compare")
     if record["left_out"]:
         said.append(
             "left out: " + ", ".join(f"{n:,} ({why.replace('_', ' ')})" for why, n in record["left_out"].items())

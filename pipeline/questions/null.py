@@ -106,8 +106,8 @@ def compare_groups(graph: BipartiteGraph, values: Sequence[float], null: Null, b
     dict
         asked, tables (that were looked at in time), seed, unproven (whose search did not end: they
         count as if they reached every value), and p, a list: of each value the share of tables,
-        this one among them, whose best reaches it. As the best of a table is one of all its groups,
-        p is corrected for all of them.
+        this one among them, whose best reaches it; None where no table was looked at. As the best
+        of a table is one of all its groups, p is corrected for all of them.
     """
     reached, unproven, done = [0] * len(values), 0, 0
     for columns, left in null.columns(graph) if values else ():
@@ -119,7 +119,7 @@ def compare_groups(graph: BipartiteGraph, values: Sequence[float], null: Null, b
             for n, value in zip(reached, values, strict=True)
         ]
         done += 1
-    shares = [(1 + n) / (1 + done) for n in reached]
+    shares = [(1 + n) / (1 + done) if done else None for n in reached]
     return {**null.record(done), "unproven": unproven, "p": shares}
 
 
@@ -148,7 +148,7 @@ def compare_counts(
         asked, tables (that were counted in time), seed, and sizes: of each (p, q) mean (of the
         random tables), z (by how many of their standard deviations the count is above it; None
         where they do not differ, or are fewer than two) and p (the share of tables, this one among
-        them, that have as many).
+        them, that have as many; None where none was counted).
     """
     found = [count(columns) for columns, _ in null.columns(graph)]
     sizes = {size: _beside(n, [each[size] for each in found]) for size, n in counts.items()}
@@ -163,5 +163,5 @@ def _beside(count: int, random: Sequence[int]) -> dict[str, Any]:
     return {
         "mean": f"{Decimal(total) / n:.6g}" if n else None,  # text: it may be beyond what a float holds
         "z": sqrt(min(off * off / spread, Fraction(10**300))) * (1 if off > 0 else -1) if spread else None,
-        "p": (1 + sum(each >= count for each in random)) / (1 + n),
+        "p": (1 + sum(each >= count for each in random)) / (1 + n) if n else None,
     }

@@ -46,8 +46,8 @@ CHECKED = {
 """What each check of the input measures, in words."""
 
 BEYOND_CHANCE = (
-    "By surprise: how far a group is beyond what chance gives in a table where every vertex has as many edges, in nats."
-    " At s nats such tables have e⁻ˢ such groups on average, at most: popular members alone make none."
+    "By surprise: how far a group is beyond what chance gives in a table where every vertex has as many edges. Above 0 it"
+    " is news: of such tables, drawn by lot, at most 1 of 1,000 has a group of surprise 7, and 1 of 500 million one of 20."
 )
 """What makes groups matter, in words."""
 
@@ -194,7 +194,8 @@ def groups_that_matter(facts: Facts) -> str:
     title = "<h2>The groups that matter</h2>"
     if not facts.groups.pictures:
         none = NONE_BEYOND if facts.groups.proven else "No group beyond chance was found."
-        return f"<section>{title}<p>{none}{proven} {BEYOND_CHANCE} {escape(str(facts.times)) if times is None else ''}</p></section>"
+        why_no_times = "" if times else f"<p class='soft'>{line}</p>"
+        return f"<section>{title}<p>{none}{proven} {BEYOND_CHANCE}</p>{why_no_times}</section>"
     return (
         f"<section>{title}<p>{BEYOND_CHANCE} Of up to {DRAWN}, each is the one that is best"
         f" beside those before it.{proven} {line}</p>{drawn_groups(facts.groups.pictures, times)}</section>"
@@ -226,11 +227,15 @@ def _drawn(group: GroupPicture, times: Times | None) -> str:
     line = "" if times is None else _times_of(group, times)
     missing = f", and {group.missing:,} missing" if group.missing else ""
     return (
-        f"<div><h3>Group {group.rank}: {group.n_left:,} × {group.n_right:,}, surprise {group.surprise:,.0f}</h3>"
+        f"<div><h3>Group {group.rank}: {group.n_left:,} × {group.n_right:,}, {_surprise_of(group)}</h3>"
         f"<p class='soft'>{group.n_left * group.n_right - group.missing:,} edges{missing}, where chance gives {group.expected:,.2g} on average."
         f" Rows are left, columns are right vertices{said}.{overlap}</p>"
         f'<div class="wide">{group_picture(group, times)}</div>{line}</div>'
     )
+
+
+def _surprise_of(group: GroupPicture) -> str:
+    return f"surprise {group.surprise:,.0f}" if group.surprise > 0 else "not beyond chance"
 
 
 def _times_of(group: GroupPicture, times: Times) -> str:
@@ -247,8 +252,14 @@ def _times_of(group: GroupPicture, times: Times) -> str:
 
 def groups_to_look_through(facts: Facts) -> str:
     """The table of groups, which the page's script fills, filters and sorts."""
-    said = f"The most surprising and the largest of {facts.manifest.bicliques:,}: {len(facts.groups.rows):,}."
-    return table_of_groups("Groups to look through", said, facts.groups.rows)
+    rows, all_of_them = facts.groups.rows, f"{facts.manifest.bicliques:,}"
+    beyond = sum(row["surprise"] > 0 for row in rows)
+    said = (
+        f"The most surprising and the largest of {all_of_them}: {len(rows):,}, of which {beyond:,} are beyond chance."
+        if beyond
+        else f"The largest of {all_of_them}: {len(rows):,}, none of them beyond chance, as their surprise is not above 0."
+    )
+    return table_of_groups("Groups to look through", said, rows)
 
 
 def table_of_groups(title: str, said: str, rows: list[dict[str, Any]], value: str | None = None) -> str:

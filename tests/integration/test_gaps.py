@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+from math import comb, log
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bicliq
+from bicliq import kernels
 from bicliq.flows.cli.app import invoke
 from bicliq.pipeline.errors import BicliqError
 
@@ -88,6 +91,19 @@ def test_the_command_lists_what_is_missing(tmp_path: Path, capsys: pytest.Captur
     assert 'class="missing"' in page.read_text()
     assert invoke(asked) == 0
     assert "cid–pie" in capsys.readouterr().out
+
+
+def test_surprise_of_a_group_with_gaps_pays_for_which_pairs_are_missing():
+    terms = kernels.SurpriseTerms.of_degrees([2, 1, 1, 3], [2, 2, 3])
+    missing = np.array([[0, 1], [2, 2]])
+    value, expected = terms.of_group([0, 1, 2], [1, 2], missing)
+    chance = np.exp(-terms.pairs([0, 1, 2], [1, 2]) * terms.unit)
+    there = np.array([[False, True], [True, True], [True, False]])
+    evidence = -np.log(chance[there]).sum() + np.log(1 - chance[~there]).sum()
+    paid = [log(comb(n, k) * k * (k + 1)) for n, k in ((4, 3), (3, 2), (6, 2))]
+    assert value == pytest.approx(evidence - sum(paid), abs=1e-4)
+    assert expected == pytest.approx(chance.sum(), abs=1e-3)  # pairs are rounded in steps
+    assert terms.of_group([0, 1], [1], np.zeros((0, 2), np.int64)) == terms.of_group([0, 1], [1])
 
 
 @pytest.mark.parametrize(

@@ -137,6 +137,23 @@ def test_a_time_limit_ends_the_comparison_and_that_is_said(caplog: pytest.LogCap
     assert "the time limit ended the comparison" in caplog.text
 
 
+def test_where_no_random_table_was_asked_there_is_no_p(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    none = bicliq.find(baskets(LOTS + RING), top=1, by="surprise", null=9, time_limit=1e-6, min_surprise=-99.0)
+    assert none.record["null"]["tables"] == 0
+    assert {group["p"] for group in none} <= {None}
+    assert none.to_arrow().num_rows == len(list(none))
+    (counted,) = bicliq.count(baskets(LOTS), 3, 3, null=9, time_limit=1e-6).values()
+    assert (counted["mean"], counted["z"], counted["p"]) == (None, None, None)
+    path = tmp_path / "lots.csv"
+    path.write_text("".join(f"{u},{v}\n" for u, v in [("who", "what"), *LOTS]))
+    assert invoke(["count", str(path), "3", "3", "--null", "9", "--time-limit", "0.000001"]) == 0
+    assert invoke(["find", str(path), "--by", "edges", "--null", "9", "--time-limit", "0.000001"]) == 0
+    assert invoke(["find", str(path), "--by", "surprise", "--null", "9"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "in 0 random tables" in said
+    assert "no random table was asked: there is no group to compare" in said
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

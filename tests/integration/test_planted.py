@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from pyarrow import csv, parquet
 
 from benchmarks.planted import WAYS, measure_planted
-from benchmarks.rings import ACCOUNTS, ITEMS, plant_rings
+from benchmarks.rings import ACCOUNTS, ITEMS, SMALL, plant_rings
 from benchmarks.suspects import COLUMN_WEIGHT, dense_blocks, frequent_itemsets
 from bicliq.flows.cli.app import invoke
 from bicliq.pipeline.errors import InputError
@@ -113,6 +113,17 @@ def test_surprise_finds_the_rings_of_a_random_graph(tmp_path: Path, capsys: pyte
     first = records[0]
     assert (first["way"], first["found"], first["precision"], first["recall"]) == ("surprise, diverse", 1, [1], [1])
     assert picture.read_text().startswith("<?xml")
+
+
+def test_small_rings_in_a_table_of_any_size_and_the_ways_that_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["planted", "--rings", "3", "--seeds", "1", "--small", "--purchases", "8000"]
+    assert bench(*asked, "--way", "surprise, diverse", "--json") == 0
+    (record,) = json.loads(capsys.readouterr().out)["graphs"]
+    assert (record["way"], record["found"], record["precision"][-1]) == ("surprise, diverse", 3, 1)
+    assert bench(*asked, "--way", "luck") == 2
+    assert "--way 'luck' is none of surprise, diverse, surprise" in capsys.readouterr().err
+    _, rings = plant_rings(random_background(), 4, 7, 1.0, SMALL)
+    assert {*(ring.left.size for ring in rings), *(ring.right.size for ring in rings)} <= set(range(5, 9))
 
 
 def test_a_way_that_names_nobody_has_no_precision() -> None:

@@ -72,9 +72,10 @@ void search_by_rows(const RowsAndColumns& graph, const Sizes& asked, const BestL
   }
 }
 
-/// The same from few rows to many, each range twice as far as the one before: by surprise, answers
-/// of few rows are found soon, and those among hubs are hardest to rule out. The range of the best
-/// answer that is known comes first, as more like it are near.
+/// The same from few rows to many, each range four times as far as the one before: by surprise,
+/// answers of few rows are found soon, and those among hubs are hardest to rule out. The range of
+/// the best answer that is known comes first, as more like it are near. Where none is known, most
+/// roots are opened in every range, and so there are fewer.
 template <class Needed, class Open, class Search>
 void search_from_few_rows(const RowsAndColumns& graph, const Sizes& asked, const BestList& best, const Needed& needed, const Open& open,
                           const Search& search) {
@@ -91,7 +92,8 @@ void search_from_few_rows(const RowsAndColumns& graph, const Sizes& asked, const
     }
     search();
   };
-  const auto last_from = [most](u32 first) { return static_cast<u32>(std::min(2 * u64{first} - 1, u64{most})); };
+  const u64 times = best.first().empty() ? 8 : 4;
+  const auto last_from = [most, times](u32 first) { return static_cast<u32>(std::min(times * first - 1, u64{most})); };
   u32 known = fewest;
   for (const Answer& answer : best.first()) {
     const usize n = graph.columns_are_left ? answer.right.size() : answer.left.size();
