@@ -6,16 +6,19 @@ from collections.abc import Mapping
 from typing import Any, Literal, Unpack
 
 from bicliq.asking import Reading, read_as
+from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import Edges
-from bicliq.pipeline.questions.concepts import find_concepts, find_implications
+from bicliq.pipeline.questions.concepts import context_of_run, find_concepts, find_implications
 from bicliq.pipeline.questions.scaling import scale_table
+from bicliq.pipeline.results.bicliques import Bicliques
 from bicliq.pipeline.results.concepts import Concepts, Context
 from bicliq.pipeline.results.implications import Implications
 from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.store.choice import EVERYTHING
 
 
 def concepts(
-    context: Edges | Context,
+    context: Edges | Context | Bicliques,
     min_support: float = 0.0,
     *,
     threads: int = 0,
@@ -27,7 +30,8 @@ def concepts(
     Parameters
     ----------
     context
-        All that `itemsets` takes: left vertices are objects, right ones attributes.
+        All that `itemsets` takes: left vertices are objects, right ones attributes; what `scale`
+        gives; or a run that `open` gives: the table that it was searched in.
     min_support
         A concept has at least this share of all objects, those without attributes included; 0: all
         concepts, those with an empty side included.
@@ -61,11 +65,11 @@ def concepts(
     {'lower': 1, 'upper': 0}
     """
     search = {"threads": threads, "time_limit": time_limit}
-    return find_concepts(context, min_support, load_settings(ingest=read_as(reading), search=search))
+    return find_concepts(_taken(context, reading), min_support, load_settings(ingest=read_as(reading), search=search))
 
 
 def implications(
-    context: Edges | Context,
+    context: Edges | Context | Bicliques,
     basis: Literal["canonical", "direct"] = "canonical",
     *,
     time_limit: float | None = None,
@@ -105,7 +109,15 @@ def implications(
     [([], ['flies'], 2)]
     """
     settings = load_settings(ingest=read_as(reading), search={"time_limit": time_limit})
-    return find_implications(context, basis, settings)
+    return find_implications(_taken(context, reading), basis, settings)
+
+
+def _taken(context: Edges | Context | Bicliques, reading: Reading) -> Edges | Context:
+    if not isinstance(context, Bicliques):
+        return context
+    if reading or context.choice != EVERYTHING:
+        raise InputError("context: a run was read already, and is taken whole; give no where and no options of reading")
+    return context_of_run(context.run)
 
 
 def scale(table: Any, scales: Mapping[str, str] | None = None, **reading: Unpack[Reading]) -> Context:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 room = Room("From an edge table to answers")
 
-OF_LABELS = ("items", "if", "then", "extent", "intent", "generators")
+OF_LABELS = ("items", "if", "then", "extent", "intent", "next above", "generators")
 """Columns of what is shown that hold labels."""
 
 Baskets = Annotated[

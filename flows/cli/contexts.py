@@ -26,14 +26,19 @@ room = Room("From an edge table to answers")
     "bicliq lattice onehot.csv --min-support 0.05 --top 50 --by support",
     "bicliq lattice context.cxt --of duck --out duck.graphml",
     "bicliq lattice context.cxt --implications canonical --out implications.csv",
+    "bicliq lattice --store shop-store --new-since parent",
     "bicliq lattice people.csv --left name --scale age=ordinal:18,65 --scale city=nominal",
 )
 def lattice(
     settings: Settings,
     context: typer.Context,
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Context: .cxt, a table of 0 and 1, or rows of object and attribute.")
-    ],
+        str | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Context: .cxt, a table of 0 and 1, or rows of object and attribute; without it, that of a run of --store.",
+        ),
+    ] = None,
     min_support: Annotated[
         str,
         typer.Option(
@@ -54,6 +59,13 @@ def lattice(
             help="Take FILE for a table of categories and numbers: nominal, ordinal, interordinal, none; auto: by what it"
             " holds; repeatable.",
         ),
+    ] = None,
+    run: Annotated[
+        str | None, typer.Option("--run", help="A run of the store, or how its name begins; by default the latest.")
+    ] = None,
+    new_since: Annotated[
+        str | None,
+        typer.Option("--new-since", metavar="RUN", help="Only concepts that this run lacks; parent: the one before."),
     ] = None,
     generators: Annotated[
         bool, typer.Option("--generators", help="Also the smallest sets of attributes that tell each that is shown.")
@@ -83,48 +95,84 @@ def lattice(
     """Find the concepts of a context and which cover which: its lattice; or its implications."""
     from bicliq.flows.cli import console
     from bicliq.pipeline.errors import InputError
-    from bicliq.pipeline.questions.concepts import find_concepts, find_implications
+    from bicliq.pipeline.questions.concepts import find_concepts
     from bicliq.pipeline.report.lattice import write_lattice_page
     from bicliq.pipeline.results.export_lattice import checked_lattice_format
-    from bicliq.pipeline.results.export_lists import checked_format
 
     started = time.monotonic()
     if out is None and overwrite:
         raise InputError("--overwrite is for the file of --out; name one")
+    source, before = _sources(context, file, scale, settings, run, new_since)
     if implications is not None:
         _refuse_those_of_concepts(context)
-        if out is not None:
-            checked_format(out, None, overwrite=overwrite, bom=False)
-        with console.made(json) as told:
-            basis = find_implications(_source(file, scale, settings), implications, settings, told)
-        written = None if out is None else asdict(basis.export(out, overwrite=overwrite))
-        record = {**basis.record, "out": written, "found": len(basis), "implications": basis.top(top).to_pylist()}
-        console.answer(record, json, _implications_shown, wide_table=True)
-        return
+        return _answer_implications(source, implications, settings, top, out, overwrite, json)
     if out is not None:
         checked_lattice_format(out, overwrite=overwrite)
     with console.made(json) as told:
-        whole = find_concepts(_source(file, scale, settings), min_support, settings, told)  # type: ignore[arg-type]
+        whole = find_concepts(source, min_support, settings, told)  # type: ignore[arg-type]
+        older = None if before is None else find_concepts(before, min_support, settings, told)  # type: ignore[arg-type]
     found = (whole if of is None else whole.of(of)).where(min_stability=min_stability)
+    since = {}
+    if older is not None:
+        found = found.new_since(older)
+        gone = older.new_since(whole)
+        since = {"new_since": older.record["run"], "vanished": [row["intent"] for row in gone.top(top, by).to_pylist()]}
+        since["n_vanished"] = len(gone)
     written = None if out is None else asdict(found.export(out, overwrite=overwrite))
-    page = None if report is None else write_lattice_page(report, found, file)
-    best = found.top(top, by).to_pylist()
+    name = file or f"run {whole.record['run']}"
+    page = None if report is None else write_lattice_page(report, found, name)
+    best = [{**row, "upper": found.upper(row["concept"])} for row in found.top(top, by).to_pylist()]
     for row in best if generators else ():
         left = settings.search.time_limit and max(settings.search.time_limit - (time.monotonic() - started), 0)
         row["generators"] = found.generators(row["concept"], time_limit=left)
     asked = {"min_stability": min_stability, "of": of, "by": by, "found": len(found), "covers": found.edges.num_rows}
     console.answer(
-        {**whole.record, "out": written, "report": page, **asked, "concepts": best}, json, _shown, wide_table=True
+        {**whole.record, "out": written, "report": page, **asked, **since, "concepts": best},
+        json,
+        _shown,
+        wide_table=True,
     )
 
 
-def _source(file: str, scale: list[str] | None, settings: Settings) -> str | Context:
-    """The file, or the context that it becomes by scales."""
+def _sources(
+    context: typer.Context,
+    file: str | None,
+    scale: list[str] | None,
+    settings: Settings,
+    run: str | None,
+    new_since: str | None,
+) -> tuple[str | Context, Context | None]:
+    """The file, the context that scales make of it, or that of a run; and that of an older run."""
+    from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.questions.concepts import context_of_run
+    from bicliq.pipeline.store.results import open_run
+
+    if file is not None:
+        for name, value in (("run", run), ("new-since", new_since), ("store", _given(context, "store"))):
+            if value:
+                raise InputError(f"--{name} is for the context of a run; name no FILE, or leave --{name} out")
+        return (file if scale is None else _scaled(file, scale, settings)), None
+    for name in ("scale", *type(settings.ingest).model_fields):
+        if _given(context, name):
+            raise InputError(f"--{name.replace('_', '-')} is for reading a FILE; name one, or leave it out")
+    opened = open_run(settings.store, run)
+    older = opened.folder.asked.parent if new_since == "parent" else new_since
+    if new_since is not None and older is None:
+        raise InputError(f"{opened.run}: has no parent; name the run whose concepts are left out: --new-since NAME")
+    return context_of_run(opened), None if older is None else context_of_run(open_run(settings.store, older))
+
+
+def _given(context: typer.Context, name: str) -> bool:
+    """Whether an option stands on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _scaled(file: str, scale: list[str], settings: Settings) -> Context:
+    """The context that a file of columns becomes."""
     from bicliq.pipeline.errors import InputError
     from bicliq.pipeline.questions.scaling import scale_table
 
-    if scale is None:
-        return file
     scales = dict[str, str]()
     for one in scale:
         column, equals, kind = one.rpartition("=")
@@ -139,10 +187,31 @@ def _source(file: str, scale: list[str] | None, settings: Settings) -> str | Con
 def _refuse_those_of_concepts(context: typer.Context) -> None:
     from bicliq.pipeline.errors import InputError
 
-    for name in ("min_support", "min_stability", "of", "by", "generators", "report", "threads"):
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
+    for name in ("min_support", "min_stability", "of", "by", "generators", "report", "new_since", "threads"):
+        if _given(context, name):
             raise InputError(f"--{name.replace('_', '-')} is for concepts; leave it out, or --implications")
+
+
+def _answer_implications(
+    source: str | Context,
+    basis: Literal["canonical", "direct"],
+    settings: Settings,
+    top: int,
+    out: str | None,
+    overwrite: bool,
+    json: bool,
+) -> None:
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.questions.concepts import find_implications
+    from bicliq.pipeline.results.export_lists import checked_format
+
+    if out is not None:
+        checked_format(out, None, overwrite=overwrite, bom=False)
+    with console.made(json) as told:
+        found = find_implications(source, basis, settings, told)
+    written = None if out is None else asdict(found.export(out, overwrite=overwrite))
+    record = {**found.record, "out": written, "found": len(found), "implications": found.top(top).to_pylist()}
+    console.answer(record, json, _implications_shown, wide_table=True)
 
 
 def _implications_shown(record: dict[str, Any]) -> RenderableType:
@@ -163,18 +232,23 @@ def _shown(record: dict[str, Any]) -> RenderableType:
     from bicliq.flows.words import many
 
     covers = many(record["covers"], "cover edge")
-    title = f"{many(record['found'], 'concept')} of {_sides(record)}; {covers} between them"
+    new = ""
+    if "new_since" in record:
+        new = f" that are new since run {record['new_since']}, {record['n_vanished']:,} vanished"
+    title = f"{many(record['found'], 'concept')}{new} of {_sides(record)}; {covers} between them"
     names = ("concept", "objects", "stability", "extent", "intent")
     rows = [
         (
             *(f"{row[name]:,}" for name in ("concept", "n_objects", "stability")),
             *(members(row[side]) for side in ("extent", "intent")),
-            *(_in_braces(row["generators"]) for _ in range("generators" in row)),
+            *([members(row["upper"])] if new else []),
+            *([_in_braces(row["generators"])] if "generators" in row else []),
         )
         for row in record["concepts"]
     ]
-    generators = ("generators",) if rows and len(rows[0]) > len(names) else ()
-    return rows_shown(title, (*names, *generators), rows, record)
+    below = ("next above",) if new else ()
+    generators = ("generators",) if any("generators" in row for row in record["concepts"]) else ()
+    return rows_shown(title, (*names, *below, *generators), rows, record)
 
 
 def _in_braces(sets: list[list[Any]] | None) -> str:

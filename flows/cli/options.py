@@ -79,7 +79,7 @@ TAKES: dict[str, tuple[str, ...]] = {
         "data_backend",
         "store",
     ),
-    "lattice": ("ingest", "search.threads", "search.time_limit", "data_backend"),
+    "lattice": ("ingest", "search.threads", "search.time_limit", "data_backend", "store"),
     "itemsets": ("ingest", "search.threads", "data_backend"),
     "rules": ("ingest", "search.threads", "data_backend", "store"),
     "clique": ("ingest", *HOW, "data_backend", "store"),

@@ -52,6 +52,9 @@ KINDS = (
 NAMED = 100
 """Baskets by which it is seen soon that no names are before them."""
 
+BASKETS = (list, tuple, set, frozenset)
+"""What a basket of a list is, nearly always."""
+
 Column: TypeAlias = "pa.Array | pa.ChunkedArray"
 
 
@@ -389,12 +392,9 @@ def frame_of(source: Any, settings: IngestSettings) -> Frame:
     if isinstance(source, Mapping) or (
         isinstance(source, Sequence) and not isinstance(source, str | bytes | bytearray)
     ):
-        rows = (
-            []
-            if isinstance(source, Mapping)
-            else [list(one) for one in source if isinstance(one, list | tuple | set | frozenset)]
-        )
-        named = _told_names(name, rows) if rows else ()
+        lists = [] if isinstance(source, Mapping) else source
+        first = [list(one) for one in lists[:NAMED] if isinstance(one, BASKETS)]
+        named = _told_names(name, first, lambda: (list(one) for one in lists if isinstance(one, BASKETS)))
         return replace(_python_frame(name, *basket_columns(name, source, settings)), assumed=named)
     raise InputError(f"edges: {_hint(source)}; give {KINDS}")
 
@@ -408,15 +408,18 @@ def _series_frame(name: str, series: Any, settings: IngestSettings) -> Frame:
     if not is_list(values.type):
         raise InputError(f"{name}: is one column of type {values.type}; an edge table has two, and baskets are lists")
     frame = arrow_frame(name, pa.table({"left": pa.array(np.arange(len(values))), "right": values}))
-    return replace(frame, assumed=_told_names(name, [items or [] for items in values.to_pylist()]))
+    first = [items or [] for items in values[:NAMED].to_pylist()]
+    return replace(frame, assumed=_told_names(name, first, lambda: [items or [] for items in values.to_pylist()]))
 
 
-def _told_names(name: str, baskets: Sequence[Sequence[Any]]) -> tuple[str, ...]:
-    """Say that the first items of numbered baskets may be their names."""
-    if not (begin_with_names(baskets[:NAMED]) and begin_with_names(baskets)):
+def _told_names(
+    name: str, first: Sequence[Sequence[Any]], every: Callable[[], Iterable[Sequence[Any]]]
+) -> tuple[str, ...]:
+    """Say that the first items of numbered baskets may be their names: of some, then of all."""
+    if not (begin_with_names(first) and begin_with_names(every())):
         return ()
     return (
-        f"{name}: {shown(baskets[0][0])} and the first items of the others may be names of the baskets; if they are, give a"
+        f"{name}: {shown(first[0][0])} and the first items of the others may be names of the baskets; if they are, give a"
         " dict of baskets, as {items[0]: items[1:] for items in baskets}",
     )
 

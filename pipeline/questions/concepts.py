@@ -11,21 +11,24 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 
 from bicliq import kernels
+from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import InputError, LimitReached
 from bicliq.pipeline.events import say
 from bicliq.pipeline.formats import Edges, EdgeSource
 from bicliq.pipeline.formats.baskets import context_names
 from bicliq.pipeline.formats.matrix import matrix_head
-from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from bicliq.pipeline.questions.itemsets import EMPTY, least_count, opened_rows, refuse_counts
 from bicliq.pipeline.results.concepts import Concepts, Context
 from bicliq.pipeline.results.implications import Implications
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.ingest import read_edge_table
 from bicliq.pipeline.store.account import account
+from bicliq.pipeline.store.results import Run
 
 Tell = Callable[[str, int, int], Any]
 """Takes what is made, how much of it is done, and how much there is (0: nobody knows)."""
@@ -125,6 +128,28 @@ def find_implications(
     return Implications(found, context, record)
 
 
+def context_of_run(run: Run) -> Context:
+    """Take the context that a run, or a version, was searched in: left vertices are objects.
+
+    Raises
+    ------
+    InputError
+        Where its right vertices are windows of time.
+    """
+    graph, summary = read_graph(run.graph), run.graph.record().summary
+    if summary["policies"].get("in_step") is not None:
+        raise InputError(f"{run.run}: is of groups in step, whose columns are no attributes; name another run")
+    sides = [np.flatnonzero(degrees) for degrees in (graph.left_degrees, graph.right_degrees)]
+    left, right = (
+        np.searchsorted(kept, ends) for kept, ends in zip(sides, (graph.edge_left, graph.indices), strict=True)
+    )
+    objects, attributes = (
+        labels.take(column_of(kept)) for labels, kept in zip((run.left_ids, run.right_ids), sides, strict=True)
+    )
+    here = BipartiteGraph.from_edges(left, right, len(objects), len(attributes))
+    return Context(here, objects, attributes, {"run": run.run, "columns": summary["columns"], **account(summary)})
+
+
 def _until(started: float, settings: Settings, tell: Tell | None) -> Callable[[str, int, int], bool]:
     limit = settings.search.time_limit
 
@@ -149,14 +174,17 @@ def read_context(source: Edges, settings: Settings) -> Context:
         At bad input, or cells that are counts.
     """
     opened, ingest = opened_rows(source, settings.ingest)
-    table = read_edge_table(opened, ingest, backend=settings.data_backend, may_be_empty=True)
+    rows, columns = _lone(opened)
+    told = bool(len(rows) or len(columns))  # a table of pairs has no objects without one
+    table = read_edge_table(opened, ingest, backend=settings.data_backend, may_be_empty=told)
     if ingest.weight is not None and settings.ingest.weight is None:
         refuse_counts(table, opened, ingest)
     said = account(table.summary)
-    rows, columns = _lone(opened)
     n_empty = sum(said["noted"].get(name, 0) for name in EMPTY)
     objects = _with_lone(table.left_ids, rows, n_empty)
     attributes = _with_lone(table.right_ids, columns, 0)
+    if len(objects) == 0:
+        raise InputError(f"{opened.uri}: has no objects; a context has one at least")
     sentences = []
     if objects.null_count:
         sentences.append(

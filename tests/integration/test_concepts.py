@@ -175,7 +175,7 @@ def test_the_command_says_what_the_function_does(capsys, tmp_path):
     assert (record["n_concepts"], record["n_covers"], record["found"], record["covers"]) == (65, 148, 65, 148)
     found = bicliq.concepts(context("tealady"))
     best = found.top(3).to_pylist()
-    assert record["concepts"] == best
+    assert record["concepts"] == [{**row, "upper": found.upper(row["concept"])} for row in best]
     assert record["out"]["concepts"] == 65
     assert out.read_text().startswith("digraph")
     assert invoke(["lattice", str(context("tealady")), "--out", str(out)]) == 2
@@ -384,7 +384,8 @@ def test_batches_are_bounded_by_members(monkeypatch):
 @pytest.mark.parametrize("name", ["tealady", "digits", "lattice", "liveinwater", "gewaesser"])
 def test_the_library_concepts_finds_the_same_edges_and_labels(name):
     """On examples of its own (bob-ross takes it a minute)."""
-    theirs = pytest.importorskip("concepts").Context.fromfile(str(context(name)), frmat="cxt").lattice
+    peer = pytest.importorskip("concepts", "0.9", reason="the library concepts is not installed")
+    theirs = peer.Context.fromfile(str(context(name)), frmat="cxt").lattice
     found = bicliq.concepts(context(name), ids="text")
     rows = [(frozenset(row["extent"]), frozenset(row["intent"])) for row in found]
     known = {(frozenset(one.extent), frozenset(one.intent)) for one in theirs}
@@ -396,3 +397,79 @@ def test_the_library_concepts_finds_the_same_edges_and_labels(name):
         for one in theirs
         for low in one.lower_neighbors
     }
+
+
+@pytest.fixture(scope="module")
+def versions(tmp_path_factory):
+    """A store with a run, and versions of it by an update and by edges taken away."""
+    folder = tmp_path_factory.mktemp("versions")
+    chance = np.random.default_rng(4)
+    table = pd.DataFrame(chance.integers(0, (9, 7), (45, 2)), columns=["bird", "does"]).astype(str).drop_duplicates()
+    parts = {"first": table[:25], "more": table[25:], "less": table[table["does"] == table["does"].iloc[0]]}
+    for name, part in parts.items():
+        part.to_csv(folder / f"{name}.csv", index=False)
+    store = str(folder / "store")
+    for asked in (["run", "first"], ["update", "more"], ["update", "less", "--delete"]):
+        command, name, *rest = asked
+        reading = ["--left", "bird", "--right", "does", "--ids", "text"]
+        assert invoke([command, str(folder / f"{name}.csv"), "--store", store, *reading, *rest]) == 0
+    gone = parts["less"].index
+    return store, [table[:25], table, table.drop(gone)]
+
+
+def intents_of(table):
+    return {
+        frozenset(row["intent"]): row["concept"]
+        for row in bicliq.concepts(table, left="bird", right="does", ids="text")
+    }
+
+
+def test_concepts_of_a_run_are_those_of_its_table(versions):
+    store, tables = versions
+    found = bicliq.concepts(bicliq.open(store))
+    known = bicliq.concepts(tables[-1], left="bird", right="does", ids="text")
+    here, there = ({(frozenset(row["extent"]), frozenset(row["intent"])) for row in one} for one in (found, known))
+    assert here == there
+    assert found.edges.num_rows == known.edges.num_rows
+    assert len(bicliq.implications(bicliq.open(store))) == len(bicliq.implications(known.context))
+    with pytest.raises(bicliq.InputError, match="was read already"):
+        bicliq.concepts(bicliq.open(store), left="bird")
+
+
+def test_the_command_says_which_concepts_a_version_has_anew(versions, capsys):
+    store, (_, before, now) = versions
+    assert invoke(["lattice", "--store", store, "--new-since", "parent", "--top", "1000", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    new, old = intents_of(now), intents_of(before)
+    assert {frozenset(row["intent"]) for row in record["concepts"]} == new.keys() - old.keys()
+    assert {frozenset(intent) for intent in record["vanished"]} == old.keys() - new.keys()
+    assert record["n_vanished"] == len(record["vanished"]) > 0
+    whole = bicliq.concepts(bicliq.open(store))
+    assert all(row["upper"] == whole.upper(row["concept"]) for row in record["concepts"])
+    runs = [each["run"] for each in json.loads(out_of(capsys, ["runs", "--store", store, "--json"]))["runs"]]
+    counts = {}
+    for run in runs:
+        found = json.loads(out_of(capsys, ["lattice", "--store", store, "--new-since", run, "--json"]))
+        counts[run] = (found["found"], found["n_vanished"])
+    assert (0, 0) in counts.values()
+    assert f"new since run {runs[0]}" in out_of(capsys, ["lattice", "--store", store, "--new-since", runs[0]])
+
+
+def out_of(capsys, command):
+    assert invoke(command) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--left", "bird"], "--left is for reading a FILE"),
+        (["--scale", "auto"], "--scale is for reading a FILE"),
+        (["--new-since", "nix"], "'nix' is no run of this store"),
+        (["--implications", "direct", "--new-since", "parent"], "--new-since is for concepts"),
+        (["FILE"], "--store is for the context of a run"),
+    ],
+)
+def test_a_run_refuses_what_is_for_files(options, said, versions, capsys):
+    assert invoke(["lattice", "--store", versions[0], *options]) == 2
+    assert said in capsys.readouterr().err

@@ -247,6 +247,8 @@ def test_names_before_baskets_are_judged_by_all_baskets(tmp_path):
     assert "first words" not in said_of(written(tmp_path, "u.dat", lines + "T7 jam\n"), format="baskets")
     assert "names of the baskets" in said_of(rows)
     assert said_of([*rows, ["T7", "jam"]]) == ""
+    with pytest.raises(InputError, match="basket 3000 is 5, and not a list"):
+        read([*rows, 5])
 
 
 def test_an_empty_set_as_python_writes_it_holds_nothing():
@@ -350,8 +352,14 @@ def test_a_context_without_a_cross_has_two_concepts(tmp_path):
     assert found == [(["o1", "o2"], []), ([], ["a1", "a2", "a3"])]
     with pytest.raises(InputError, match="2 rows of it tie nothing"):
         bicliq.enumerate(path)
+    with pytest.raises(InputError, match="has no objects"):
+        bicliq.concepts(written(tmp_path, "none.cxt", "B\n\n0\n2\n\na1\na2\n"), min_support=0.5)
     zeros = written(tmp_path, "t.csv", "name,a,b\no1,0,0\no2,0,0\n")
     assert len(bicliq.concepts(zeros, format="matrix").to_arrow()) == 2
+    with pytest.raises(
+        InputError, match=r"no edge is left: 0 rows were read; .*line 2 \(ann, jam\) was taken for names"
+    ):
+        bicliq.concepts(written(tmp_path, "u.csv", "!x\nann,jam\n"), comment="!")
     frame = pd.DataFrame({"a": [0, 0], "b": [0, 0]}, index=["o1", "o2"])
     assert len(bicliq.concepts(frame, format="matrix").to_arrow()) == 2
     with pytest.raises(InputError, match="2 rows of it tie nothing"):

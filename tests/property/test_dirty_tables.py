@@ -264,7 +264,8 @@ def test_every_row_is_accounted_for(tmp_path_factory: pytest.TempPathFactory, co
     dropped = account["dropped"]
     assert all(n > 0 for n in dropped.values())
     assert account["rows_read"] == account["edges"] + account["duplicates"] + sum(dropped.values())
-    if command != "update" and table.rows is not None:
+    one_hot = any("was taken for a table of 0 and 1" in said for said in account["assumed"])  # its rows are cells
+    if command != "update" and table.rows is not None and not one_hot:
         said = account["noted"].get("comments", 0) if table.cells else left_out(account)
         assert account["rows_read"] + said + table.told == table.rows
     if table.cells and table.asked["format"] == "matrix":
