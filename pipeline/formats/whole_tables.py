@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.baskets import record_of, told_delimiter
-from bicliq.pipeline.formats.csv_heads import without_declaration
+from bicliq.pipeline.formats.csv_heads import comments_above, taken_for_comments, without_declaration
 from bicliq.pipeline.formats.files import bare_name, files_of
 from bicliq.pipeline.formats.lines import TextLines, refuse_line
 from bicliq.pipeline.formats.parquet import opened_parquet
@@ -56,12 +56,21 @@ def _text_frame(uri: str, settings: IngestSettings) -> Frame:
     """Columns of text: the first line names them."""
     head, declared = without_declaration(text_head(uri, settings))
     delimiter = settings.delimiter or declared or ("\t" if bare_name(uri).endswith(".tsv") else told_delimiter(head))
-    missing, names, rows = frozenset(settings.null_values), list[str](), list[list[str | None]]()
+    missing, rows = frozenset(settings.null_values), list[list[str | None]]()
+    above, names = list[tuple[int, list[str | None]]](), list[str]()
+    commented = comments_above([line for line in head.split("\n") if line.strip()], settings)
     for number, line in TextLines(uri, settings):
         if not line.strip() or (declared and number == 1):
             continue
         fields = record_of(uri, number, line, delimiter, settings).labels(missing)
         cut = [field.strip() if field and settings.strip else field for field in fields]
+        if commented:
+            above.append((number, cut))
+            commented -= 1
+            continue
+        if not names and above and len(above[-1][1]) == len(cut) > 1:
+            names = [field or "" for field in above.pop()[1]]
+            names[0] = names[0].lstrip("#% ")
         if not names:
             names = [field or "" for field in cut]
         elif len(cut) != len(names):
@@ -71,5 +80,6 @@ def _text_frame(uri: str, settings: IngestSettings) -> Frame:
     if not rows:
         raise InputError(f"{uri}: has no row below the names of its columns; check the file")
     columns = {at: pa.array([row[at] or None for row in rows], pa.string()) for at in range(len(names))}
-    said = f"{uri}: the first line was taken for names of columns: {listed(names)}"
-    return Frame(uri, tuple(names), lambda positions: [columns[at] for at in positions], is_table=True, assumed=(said,))
+    said = f"{uri}: the first line of fields was taken for names of columns: {listed(names)}"
+    assumed = (*taken_for_comments(uri, [number for number, _ in above]), said)
+    return Frame(uri, tuple(names), lambda positions: [columns[at] for at in positions], is_table=True, assumed=assumed)

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from bicliq.pipeline.columns import column_of, words_column
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import say
+from bicliq.pipeline.formats.matrix import NAMES_ROWS
 from bicliq.pipeline.formats.problems import is_number
 from bicliq.pipeline.formats.tables import Frame
 from bicliq.pipeline.formats.whole_tables import read_whole_table
@@ -200,7 +201,8 @@ def _objects(
 ) -> tuple[list[str], pa.Array, list[Column]]:
     """What was taken for granted, names of the rows, and the columns that are scaled."""
     said, first = [*frame.assumed], columns[0]
-    in_each_row = len(first.levels) == len(first.codes) > 2 and not first.is_ordered
+    may_name = not first.is_ordered or (first.numbers is not None and NAMES_ROWS.fullmatch(first.name))
+    in_each_row = len(first.levels) == len(first.codes) > 2 and may_name
     if left is None and frame.index is None and in_each_row and first.name not in scales:
         left = first.name
         said.append(f"{frame.name}: {shown(left)} is another in each row, and was taken for names of objects")
@@ -237,10 +239,14 @@ def _column(name: str, values: pa.Array | pa.ChunkedArray, is_text: bool) -> Col
     codes = _codes(pc.index_in(values, levels))
     if not any(of(values.type) for of in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)):
         return Column(name, list(map(str, levels.to_pylist())), None, pa.types.is_temporal(values.type), codes)
-    words = [
-        f"{value:.0f}" if value == int(value) and abs(value) < 1e15 else str(value) for value in levels.to_pylist()
-    ]
-    return Column(name, words, levels.cast(pa.float64()).to_numpy(zero_copy_only=False), True, codes)
+    words = [_written(value) for value in levels.to_pylist()]
+    floats = levels.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return Column(name, words, floats, True, codes)
+
+
+def _written(number: Any) -> str:
+    """A number without a point where it is whole."""
+    return f"{number:.0f}" if abs(number) < 1e15 and number == int(number) else str(number)
 
 
 def _codes(numbers: pa.Array) -> npt.NDArray[np.int64]:

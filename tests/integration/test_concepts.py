@@ -384,7 +384,8 @@ def test_batches_are_bounded_by_members(monkeypatch):
 @pytest.mark.parametrize("name", ["tealady", "digits", "lattice", "liveinwater", "gewaesser"])
 def test_the_library_concepts_finds_the_same_edges_and_labels(name):
     """On examples of its own (bob-ross takes it a minute)."""
-    theirs = pytest.importorskip("concepts").Context.fromfile(str(context(name)), frmat="cxt").lattice
+    peer = pytest.importorskip("concepts", "0.9", reason="the library concepts is not installed")
+    theirs = peer.Context.fromfile(str(context(name)), frmat="cxt").lattice
     found = bicliq.concepts(context(name), ids="text")
     rows = [(frozenset(row["extent"]), frozenset(row["intent"])) for row in found]
     known = {(frozenset(one.extent), frozenset(one.intent)) for one in theirs}

@@ -170,3 +170,33 @@ def test_the_command_scales_what_the_function_does(capsys, tmp_path):
     for wrong, said in ((["--scale", "age"], "names no column and its scale"), (["--scale", "age=none"] * 2, "twice")):
         assert invoke(["lattice", str(path), *wrong]) == 2
         assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "attributes", "objects"),
+    [
+        ("# of 2026\nid,age\n1,20\n2,30\n3,30\n", ["age>=30", "age<30"], ["1", "2", "3"]),
+        ("#id,age\n1,20\n2,30\n3,30\n", ["age>=30", "age<30"], ["1", "2", "3"]),
+        ("sep=;\nage;x\n1,5;7\n2,5;7\n", ["age=1,5", "age=2,5"], [0, 1]),
+        ("age\n3\n3.0\n4\n", ["age>=4", "age<4"], [0, 1, 2]),
+    ],
+)
+def test_the_head_of_a_table_is_read_as_it_is_meant(text, attributes, objects, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    context = bicliq.scale(path)
+    assert context.attributes.to_pylist() == attributes
+    assert context.objects.to_pylist() == objects
+    assert any("names of columns" in sentence for sentence in context.account["assumed"])
+    assert any("comments" in sentence for sentence in context.account["assumed"]) == text.startswith("# ")
+
+
+def test_odd_numbers_are_values_as_they_are():
+    frame = pd.DataFrame({"x": [1.0, np.inf, -np.inf], "n": [2**60, 2**60 + 1, 5], "none": [None, None, None]})
+    context = bicliq.scale(frame)
+    assert context.attributes.to_pylist() == [
+        *("x>=1", "x<1", "x>=inf", "x<inf"),
+        *(f"n{how}{2**60 + one}" for one in (0, 1) for how in (">=", "<")),
+    ]
+    assert crosses(context)[1] == {"x>=1", "x>=inf", f"n>={2**60}", f"n>={2**60 + 1}"}
+    assert "'none' has no value in 3 of 3 rows" in "".join(context.account["assumed"])
