@@ -119,6 +119,16 @@ def test_ragged_lines_are_called_baskets_before_columns_are_asked_for(tmp_path):
     assert "baskets" not in str(caught.value)
 
 
+@pytest.mark.parametrize("settings", [{}, {"format": "baskets"}, {"delimiter": " "}])
+def test_a_graph_of_dimacs_is_none_of_two_sides(tmp_path, settings):
+    text = "c made by hand\np edge 3 3\ne 1 2\ne 2 3\ne 1 3\n"
+    with pytest.raises(InputError, match=r"one set of vertices in the format of DIMACS; bicliq clique reads it"):
+        read(written(tmp_path, "t.clq", text), **settings)
+    assert bicliq.clique(str(tmp_path / "t.clq")).size == 3
+    with pytest.raises(InputError, match=r"called \.clq"):
+        bicliq.clique(written(tmp_path, "t.txt", text))
+
+
 # ---- matrices ------------------------------------------------------------------------------------
 
 
