@@ -7,10 +7,10 @@
 // over X; the inclusion-maximal ones of these are the neighbours (Lindig 2000), found by falling
 // size; a hash of its list tells each one's number, and its size and other side confirm it. With
 // extents for X these are the lower covers, with intents the upper ones: either gives all edges,
-// and the side with fewer steps is taken. Bits are set one by one along the rows of X, or, of a long
-// X in a context whose columns fit memory as bits, ANDed by words. Cost: an edge of the context that
-// ends in X a step, and some words a pair of c and neighbour. Memory: 4 bytes an id of either side
-// and 60 a concept.
+// and the side with fewer steps is taken. Bits are set one by one along the rows of X, or, of a
+// long X in a context whose columns fit memory as bits, ANDed by words. Cost: an edge of the
+// context that ends in X a step, and some words a pair of c and neighbour. Memory: 4 bytes an id
+// of either side and 60 a concept.
 // Reference: tests/reference/concepts.py.
 #pragma once
 
