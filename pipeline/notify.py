@@ -20,6 +20,7 @@ from bicliq.pipeline.events import tell, warn
 from bicliq.pipeline.rules import Fitting, find_appeared, find_fitting, has_rules, least_groups, rules_in_words
 from bicliq.pipeline.settings import NotifySettings, Settings
 from bicliq.pipeline.store.results import Run, open_run
+from bicliq.pipeline.words import about
 
 if TYPE_CHECKING:
     import urllib.request
@@ -179,7 +180,7 @@ def _content(
 
 
 def _line(group: dict[str, Any]) -> str:
-    chance = f"chance gives {group['expected']:,.2g} of its {group['n_edges']:,} edges"
+    chance = f"chance gives {about(group['expected'])} of its {group['n_edges']:,} edges"
     beyond = f"surprise {group['surprise']:,.0f}" if group["surprise"] > 0 else "not beyond chance"
     why = _escaped("; ".join([f"{chance}: {beyond}", *group["reasons"]]))
     return f"• {group['n_left']:,} × {group['n_right']:,}: {_some(group['left'])} | {_some(group['right'])} ({why})"

@@ -36,6 +36,17 @@ def listed(values: Iterable[object]) -> str:
     return some + (f" and {len(every) - LISTED:,} more" if len(every) > LISTED else "")
 
 
+def about(number: float) -> str:
+    """Two digits of a number, without an exponent where it is large.
+
+    Examples
+    --------
+    >>> about(0.9817), about(12.0), about(592.3), about(10637.0)
+    ('0.98', '12', '590', '11,000')
+    """
+    return f"{float(f'{number:.2g}'):,.15g}"
+
+
 def number_cure(text: str) -> str:
     r"""What to do about a text that is no number.
 

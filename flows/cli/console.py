@@ -26,6 +26,7 @@ from bicliq.pipeline.events import say_as_json, shown_as_json
 from bicliq.pipeline.redact import printable
 from bicliq.pipeline.run import Observer
 from bicliq.pipeline.stages.forecast import in_words
+from bicliq.pipeline.words import about
 
 if TYPE_CHECKING:
     from bicliq.pipeline.questions.find import Reached
@@ -505,7 +506,7 @@ def groups_table(record: Record) -> Group:
     for rank, group in enumerate(groups, 1):
         value = f"{group['value']:,.2f}" if isinstance(group["value"], float) else f"{group['value']:,}"
         sizes = f"{group['n_left']:,}", f"{group['n_right']:,}"
-        expected = [f"{group['expected']:.2g}"] if chance else []
+        expected = [about(group["expected"])] if chance else []
         share = [f"{group['share']:.2%}"] if covers else []
         share += [_share(group["p"])] if null else []
         right = _in_step(group) if "windows" in group else members(group["right"])

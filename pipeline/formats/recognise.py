@@ -65,6 +65,9 @@ FOREIGN = {
 POINTER = "version https://git-lfs.github.com/spec/"
 """What a file begins with that Git LFS left in the place of the table."""
 
+DIMACS = re.compile(r"^p[ \t]+(?:edge|col)[ \t]+[0-9]+[ \t]+[0-9]+[ \t]*\r?$", re.MULTILINE)
+"""A line by which a graph of DIMACS is known."""
+
 MARKUP = {'{"': "JSON", "[": "JSON", "<": "HTML or XML (an error page of a server?)"}
 """What a text begins with that is no table, unless its name or the settings say so."""
 
@@ -198,6 +201,11 @@ def text_head(source: str, settings: IngestSettings) -> str:
     if text.startswith(POINTER):
         raise InputError(
             f"{source}: is a pointer of Git LFS, and not the file itself; fetch that, as with git lfs pull"
+        )
+    if DIMACS.search(text):
+        raise InputError(
+            f"{source}: is a graph of one set of vertices in the format of DIMACS; bicliq clique reads it, called .clq, .col or"
+            " .dimacs"
         )
     return _without_left_out(source, text, settings)
 

@@ -173,3 +173,9 @@ class EdgeSource:
             names = dict(zip(("left", "right"), SIDES[self.format], strict=True))
             return names | ({"left": FIRST_WORD} if self.names_its_baskets else {})
         return {role: self.layout.names[at] for role, at in self.layout.wanted.items()}
+
+    @property
+    def columns_to_ask(self) -> dict[str, str]:
+        """The columns by what they are asked for again: one without a name by its number."""
+        places = {} if self.layout is None else self.layout.wanted
+        return {role: name or str(places[role]) for role, name in self.columns.items()}

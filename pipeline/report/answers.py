@@ -36,7 +36,7 @@ VALUES = {
     "vertices": "left vertices and right vertices together",
     "balanced": "vertices of the smaller side",
     "weight": "the weights of its members, or of its edges",
-    "surprise": "how far it is beyond what chance gives in a table of these degrees, in nats",
+    "surprise": "how far it is beyond what chance gives in a table where every vertex has as many edges; above 0 is news",
 }
 """What each objective measures."""
 
@@ -64,23 +64,26 @@ def find_page(
     O(edges) time, and O(members) for each group that is listed.
     """
     by, name = record["by"], _name(summary["source"]["uri"])
-    found = f"{len(groups):,} best group{'' if len(groups) == 1 else 's'} by {by}"
-    values = [{"value": group["value"]} for group in record["groups"][:LISTED]]
+    found = f"{len(groups):,} best group{'' if len(groups) == 1 else 's'} by {by}" if groups else f"No group by {by}"
+    null = record.get("null", {"tables": 0})
+    told = ["value", *["p"] * bool(null["tables"])]
+    values = [{key: group[key] for key in told} for group in record["groups"][:LISTED]]
     rows = [value | row_of(graph, group, labels) for value, group in zip(values, groups, strict=False)]
     shown = pictures_of(graph, groups[:DRAWN], labels)
     heading = None if by == "surprise" and not record["diverse"] else _value_in_words(record)
-    listed = table_of_groups("All of them", _of(len(groups), len(rows), "groups"), rows, heading)
+    listed = table_of_groups("All of them", _of(len(groups), len(rows), "groups") + _p(null), rows, heading)
     out = [(f"left out: {why}", f"{n:,}") for why, n in record["left_out"].items()]
+    drawn = (
+        f" The first {len(shown)} are drawn.</p>{drawn_groups(shown)}" if shown else f"</p><p>{_why_none(record)}</p>"
+    )
     parts = [
         f"<h1>{escape(found)} in {escape(name)}</h1><p>{GAPPED if 'missing' in record else MAXIMAL}</p>{_proven(record)}{tiles(_best(record))}",
-        f"<section><h2>The best</h2><p>By {escape(by)}: {VALUES[by]}.{_diverse(record)} The first {len(shown)} are drawn.</p>"
-        f"{drawn_groups(shown) if shown or not record['why_none'] else '<p>No group: ' + escape(record['why_none']) + '.</p>'}"
-        "</section>",
-        listed,
+        f"<section><h2>The best</h2><p>By {escape(by)}: {VALUES[by]}.{_diverse(record)}{drawn}</section>",
+        *([listed] if rows else []),
         table_read(summary, out),
         _time(record, f"The search looked at {record['nodes']:,} nodes from the {record['side']} side"),
     ]
-    return framed(f"{found} in {name}", parts, rows)
+    return framed(f"{found} in {name}", parts, rows or None)
 
 
 def count_page(run: Run) -> str:
@@ -194,6 +197,16 @@ def _best(record: Mapping[str, Any]) -> dict[str, str]:
 
 def _value_in_words(record: Mapping[str, Any]) -> str:
     return f"adds, by {record['by']}" if record["diverse"] else f"value by {record['by']}"
+
+
+def _why_none(record: Mapping[str, Any]) -> str:
+    why = record["why_none"]
+    return f"No group: {escape(why)}." if why else "There is no group of these sizes."
+
+
+def _p(null: Mapping[str, Any]) -> str:
+    said = "p: the share of {:,} random tables of the same degrees, and of this one, whose best group is worth as much."
+    return f" {said.format(null['tables'])}" if null["tables"] else ""
 
 
 def _diverse(record: Mapping[str, Any]) -> str:

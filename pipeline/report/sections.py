@@ -21,6 +21,7 @@ from bicliq.pipeline.report.pictures import (
 )
 from bicliq.pipeline.report.times import Times
 from bicliq.pipeline.store.records import Manifest
+from bicliq.pipeline.words import about
 
 Rows = Iterable[tuple[str, str]]
 
@@ -204,8 +205,6 @@ def groups_that_matter(facts: Facts) -> str:
 
 def drawn_groups(pictures: list[GroupPicture], times: Times | None = None) -> str:
     """Groups, each drawn with what is around it, and what the colours mean."""
-    if not pictures:
-        return "<p>There is no group of these sizes.</p>"
     key = "".join(
         f'<span class="key" style="background:var({colour})"></span>{said}'
         for colour, said in (("--left", "in the group"), ("--right", "edge around it"), ("--absent", "no edge"))
@@ -228,7 +227,7 @@ def _drawn(group: GroupPicture, times: Times | None) -> str:
     missing = f", and {group.missing:,} missing" if group.missing else ""
     return (
         f"<div><h3>Group {group.rank}: {group.n_left:,} × {group.n_right:,}, {_surprise_of(group)}</h3>"
-        f"<p class='soft'>{group.n_left * group.n_right - group.missing:,} edges{missing}, where chance gives {group.expected:,.2g} on average."
+        f"<p class='soft'>{group.n_left * group.n_right - group.missing:,} edges{missing}, where chance gives {about(group.expected)} on average."
         f" Rows are left, columns are right vertices{said}.{overlap}</p>"
         f'<div class="wide">{group_picture(group, times)}</div>{line}</div>'
     )
@@ -266,6 +265,7 @@ def table_of_groups(title: str, said: str, rows: list[dict[str, Any]], value: st
     """The table that the page's script fills; `value` heads a column of what groups are worth."""
     keys = {} if value is None else {"value": value}
     keys |= {"surprise": "surprise", "n_edges": "edges", "expected": "by chance", "n_left": "left", "n_right": "right"}
+    keys |= {"p": "p"} if any("p" in row for row in rows) else {}
     cut = f" Of each side up to {MEMBERS} members are here, and searched." if _is_cut(rows) else ""
     return filled_table(title, said + cut, keys, ("left", "right"), "groups")
 

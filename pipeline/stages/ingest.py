@@ -306,7 +306,7 @@ def _read_table(
     table.summary["assumed"] = list(map(without_secrets, (*opened.assumed, *said)))
     for sentence in table.summary["assumed"]:
         say("assumed", sentence)
-    table.summary["columns"] = opened.columns
+    table.summary["columns"] = opened.columns_to_ask
     table.summary["source"] = {
         "uri": without_secrets(opened.uri),
         "format": opened.format,

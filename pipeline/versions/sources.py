@@ -206,7 +206,7 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
         before.pop(name, None)
     named = known["columns"] != UNNAMED and "value" not in known["columns"]  # cells have columns of our own
     are_chosen = named and {_format_of(source, policies), known["format"]} <= set(CHOSEN)
-    columns = dict(known["columns"]) if are_chosen else {}
+    columns = {role: name for role, name in known["columns"].items() if name} if are_chosen else {}
     if delete and not wants_weight(policies):
         columns.pop("weight", None)
     if not wants_time(policies):

@@ -75,7 +75,20 @@ def test_a_table_without_such_groups_has_a_page_too(tmp_path):
     record, text = found_in(EDGES, tmp_path, top=3, by="edges", max_left=1, max_right=1)
     assert not record["groups"]
     assert "There is no group of these sizes" in text
-    assert json.loads(Elements(text).scripts[0]) == []
+    assert "<h1>No group by edges in southern-women.parquet</h1>" in text
+    assert not Elements(text).scripts  # and no table to fill
+    _, text = found_in(EDGES, tmp_path, top=3, by="surprise", max_left=1)
+    assert "No group: nothing is beyond what chance gives" in text
+
+
+def test_a_page_beside_random_tables_has_their_p(tmp_path):
+    record, text = found_in(EDGES, tmp_path, top=3, by="edges", null=9)
+    rows = json.loads(Elements(text).scripts[0])
+    assert [row["p"] for row in rows] == [group["p"] for group in record["groups"]]
+    assert 'data-key="p"' in text
+    assert "p: the share of 9 random tables of the same degrees" in text
+    _, text = found_in(EDGES, tmp_path, top=3, by="edges")
+    assert 'data-key="p"' not in text
 
 
 def test_the_report_of_a_count_shows_each_of_its_counts(tmp_path, capsys):

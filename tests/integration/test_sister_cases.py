@@ -119,6 +119,16 @@ def test_ragged_lines_are_called_baskets_before_columns_are_asked_for(tmp_path):
     assert "baskets" not in str(caught.value)
 
 
+@pytest.mark.parametrize("settings", [{}, {"format": "baskets"}, {"delimiter": " "}])
+def test_a_graph_of_dimacs_is_none_of_two_sides(tmp_path, settings):
+    text = "c made by hand\np edge 3 3\ne 1 2\ne 2 3\ne 1 3\n"
+    with pytest.raises(InputError, match=r"one set of vertices in the format of DIMACS; bicliq clique reads it"):
+        read(written(tmp_path, "t.clq", text), **settings)
+    assert bicliq.clique(str(tmp_path / "t.clq")).size == 3
+    with pytest.raises(InputError, match=r"called \.clq"):
+        bicliq.clique(written(tmp_path, "t.txt", text))
+
+
 # ---- matrices ------------------------------------------------------------------------------------
 
 
@@ -416,6 +426,27 @@ def test_what_is_advised_for_the_file_of_an_update_can_be_said(tmp_path, content
     assert later["n_edges"] == 4
     with pytest.raises(InputError, match=r"ids 'text' .* leave that out, or begin another store"):
         update(written(tmp_path, "d.csv", "u,v\neve,jam\n"), load_settings(store=store, ingest={"ids": "text"}))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "xlsx"])
+def test_a_column_without_a_name_is_that_of_its_place_in_an_update(tmp_path, suffix):
+    for name, labels in (("a", ["ann", "bob"]), ("b", ["cid"])):
+        frame = pd.DataFrame({"": labels, "item": "jam", "n": 1})  # as pandas writes an index, and R names of rows
+        path = f"{tmp_path}/{name}.{suffix}"
+        frame.to_csv(path, index=False) if suffix == "csv" else getattr(frame, f"to_{suffix.replace('xlsx', 'excel')}")(
+            path, index=False
+        )
+    store = str(tmp_path / "s")
+    bicliq.enumerate(f"{tmp_path}/a.{suffix}", left="0", right="item", store=store)
+    account = bicliq.update(store, f"{tmp_path}/b.{suffix}").account
+    assert account["edges"] == 1
+    assert [group["left"] for group in bicliq.open(store)] == [["ann", "bob", "cid"]]
+
+
+def test_the_first_of_two_columns_may_have_no_name(tmp_path):
+    store = str(tmp_path / "s")
+    bicliq.enumerate(written(tmp_path, "a.csv", ",item\nann,jam\n"), store=store)
+    assert bicliq.update(store, written(tmp_path, "b.csv", ",item\ncid,jam\n")).account["edges"] == 1
 
 
 @pytest.mark.parametrize("turned", [False, True])
