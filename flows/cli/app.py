@@ -36,6 +36,9 @@ UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 """What typer raises at wrong arguments: a class of click, or of its copy in a newer typer."""
 
 INTERRUPTED = "interrupted; what was committed is kept: run the same command again to go on"
+NOT_KEPT = "interrupted; nothing of it is kept"
+IN_MEMORY, IN_MEMORY_WITHOUT_STORE = ("enumerate", "estimate", "find", "show", "top"), ("clique", "count")
+"""Commands that commit nothing, and those that do with --store alone."""
 
 
 def main(build: Callable[[str], Any] | None = None) -> None:
@@ -76,7 +79,13 @@ def invoke(arguments: list[str], build: Callable[[str], Any] | None = None) -> i
     except KeyboardInterrupt:
         if called == "watch":  # nothing else ends it, and its objects are answers
             arguments = [word for word in arguments if word != "--json"]
-        return _failed(arguments, INTERRUPTED, EXIT_SIGNALLED + interrupts.number, "Interrupted")
+        in_memory = called in IN_MEMORY or (called in IN_MEMORY_WITHOUT_STORE and not _names_store(arguments))
+        said = NOT_KEPT if in_memory else INTERRUPTED
+        return _failed(arguments, said, EXIT_SIGNALLED + interrupts.number, "Interrupted")
+
+
+def _names_store(arguments: list[str]) -> bool:
+    return any(word.split("=")[0] in ("--store", "--stored") for word in arguments)
 
 
 def _run(arguments: list[str], command: Any) -> int:

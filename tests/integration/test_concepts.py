@@ -327,6 +327,12 @@ def test_a_diagram_shows_the_order_and_no_other():
                 assert min(far_from(dot, *part) for part in pairwise(line)) > 6
 
 
+def test_the_page_of_lattices_shows_a_diagram_of_today():
+    here = bicliq.concepts(context("liveinwater")).diagram()
+    shown = (DATA.parents[1] / "docs" / "lattice.svg").read_text(encoding="utf-8")
+    assert re.sub(r"[0-9]+\.[0-9]", "", shown.strip()) == re.sub(r"[0-9]+\.[0-9]", "", here)
+
+
 def test_labels_of_a_diagram_are_reduced():
     _, _, texts = drawn(bicliq.concepts(context("liveinwater")))
     table = bicliq.concepts(context("liveinwater")).context

@@ -21,6 +21,7 @@ from tests.nightly import NIGHTLY
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 NUMBERS = list(CODES) if NIGHTLY else [signal.SIGTERM]
 SENTENCE = "bicliq: interrupted; what was committed is kept: run the same command again to go on\n"
+NOT_KEPT = "bicliq: interrupted; nothing of it is kept\n"
 MANY = "".join(f"u{i},v{j}\n" for i in range(40) for j in range(40) if i != j)
 """All but a perfect matching: 2^40 maximal bicliques."""
 
@@ -124,7 +125,7 @@ def test_answers_that_are_not_stored(tmp_path, many, name, number):
     with command(tmp_path, *asked, "--json") as process:
         at_work(process)
         code, out, err = ended(process, number)
-    assert (code, err.endswith(SENTENCE)) == (CODES[number], True)
+    assert (code, err.endswith(NOT_KEPT)) == (CODES[number], True)
     found = json.loads(out)
     assert (found["kind"], found["exit_code"]) == ("Interrupted", CODES[number])
     assert not list((tmp_path / "temporary").iterdir())
@@ -179,5 +180,5 @@ def test_hang_ups_that_are_ignored_stay_ignored(tmp_path, many):
     time.sleep(1)
     assert ignored.poll() is None
     ignored.send_signal(signal.SIGTERM)
-    assert ignored.communicate(timeout=60)[1].endswith(SENTENCE)
+    assert ignored.communicate(timeout=60)[1].endswith(NOT_KEPT)
     assert ignored.returncode == 143

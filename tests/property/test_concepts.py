@@ -68,6 +68,22 @@ def test_lattices_are_those_of_their_definition(seed):
         )
 
 
+@pytest.mark.parametrize("shape", [(600, 24), (24, 600), (1500, 40), (40, 1500), (300, 300)])
+def test_edges_from_either_side_are_the_same(shape):
+    """Bits of many words, set one by one or ANDed, from extents (as `min_left` asks) or intents."""
+    for seed in range(3):
+        chance = np.random.default_rng(seed)
+        shares = chance.uniform(0.5, 1.5, shape[1]) * (0.15 if min(shape) < 100 else 0.04)
+        table = chance.random(shape) < shares
+        whole, frequent = (kernels.find_concepts(*csr_of(table), min_left=least) for least in (0, 1))
+        assert len(whole) - len(frequent) == (whole.n_left == 0).sum()
+        there = whole.n_left[whole.lower] > 0
+        assert len(whole) > 100
+        assert np.array_equal(whole.lower[there], frequent.lower)
+        assert np.array_equal(whole.upper[there], frequent.upper)
+        assert np.array_equal(whole.stability[: len(frequent)], frequent.stability)
+
+
 def implications_of(found):
     lists = (found.premise_offsets, found.premises), (found.conclusion_offsets, found.conclusions)
     sides = [[frozenset(ids[a:b].tolist()) for a, b in pairwise(offsets)] for offsets, ids in lists]

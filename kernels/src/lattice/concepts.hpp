@@ -5,12 +5,12 @@
 // numbered by falling extent, then by intent, so 0 is the top. Method: of a concept with the list X
 // on one side, each vertex c of the other side that is not in the concept gives X ∩ c′, as bits
 // over X; the inclusion-maximal ones of these are the neighbours (Lindig 2000), found by falling
-// size; a hash of its list tells each one's number, and the list itself is compared. With extents
-// for X these are the lower covers, with intents the upper ones: either gives all edges, and the
-// side with fewer steps is taken. Bits are set one by one along the rows of X, or, of a long X in a
-// context whose columns fit memory as bits, ANDed by words. Cost: an edge of the context that ends
-// in X a step, and some words a pair of c and neighbour. Memory: 4 bytes an id of either side and
-// 40 a concept.
+// size; a hash of its list tells each one's number, and its size and other side confirm it. With
+// extents for X these are the lower covers, with intents the upper ones: either gives all edges,
+// and the side with fewer steps is taken. Bits are set one by one along the rows of X, or, of a
+// long X in a context whose columns fit memory as bits, ANDed by words. Cost: an edge of the
+// context that ends in X a step, and some words a pair of c and neighbour. Memory: 4 bytes an id
+// of either side and 60 a concept.
 // Reference: tests/reference/concepts.py.
 #pragma once
 
@@ -51,7 +51,7 @@ class Concepts {
     const Place& at = place_[side][number];
     return {ids_[side].data() + at.first, ids_[side].data() + at.first + at.size};
   }
-  void fetch_place(Side side, u32 number) const { __builtin_prefetch(&place_[side][number]); }
+  void fetch_places(u32 number) const { __builtin_prefetch(&place_[left][number]), __builtin_prefetch(&place_[right][number]); }
 
  private:
   struct Place {
@@ -113,6 +113,7 @@ class Covers {
   };
 
   Span list(u32 number) const { return concepts_.list(side_, number); }
+  Concepts::Side other_side() const { return side_ == Concepts::left ? Concepts::right : Concepts::left; }
 
   void lay_columns() {
     const u64 words = (rows_.size() + 63) / 64;
@@ -124,13 +125,12 @@ class Covers {
   }
 
   void add_neighbours(Batch& batch) {
-    const Span own = list(next_), others = concepts_.list(side_ == Concepts::left ? Concepts::right : Concepts::left, next_);
+    const Span own = list(next_), others = concepts_.list(other_side(), next_);
     batch.largest.push_back(0);
     steps_ += own.size() + others.size() + 64;
     if (!own.size() || others.size() == n_others_) return;
     for (const i32 c : others) place_[static_cast<u32>(c)] = kBarred;
     meet(own);
-    for (const i32 c : others) place_[static_cast<u32>(c)] = kFree;
     const auto size_of = [&](u32 place) {
       u32 n = 0;
       for (u32 w = 0; w < words_; ++w) n += static_cast<u32>(__builtin_popcountll(bits(place)[w]));
@@ -148,7 +148,9 @@ class Covers {
     if (!candidates_.empty()) batch.largest.back() = static_cast<i32>(candidates_[0].size);
     const std::size_t first = batch.to.size();
     if ((candidates_.empty() || !candidates_[0].size) && !least_) kept_.push_back({0, 0});
-    number_kept(own, batch.to);
+    number_kept(batch.to);
+    for (const i32 c : others) place_[static_cast<u32>(c)] = kFree;
+    for (const u32 c : others_) place_[c] = kFree;
     std::sort(batch.to.begin() + static_cast<std::ptrdiff_t>(first), batch.to.end());
     batch.from.resize(batch.to.size(), static_cast<i32>(next_));
   }
@@ -159,6 +161,7 @@ class Covers {
     for (const i32 x : own) ends += rows_[x].size();
     met_ = 0;
     word_.clear();
+    others_.clear();
     if (column_words_ && ends > own.size() + column_words_ / 4 * n_others_) meet_by_words(own);
     else meet_by_bits(own);
     steps_ += ends;
@@ -167,7 +170,6 @@ class Covers {
     words_ = static_cast<u32>((own.size() + 63) / 64);
     own_hash_.clear();
     for (const i32 x : own) own_hash_.push_back(vertex_hash_[static_cast<u32>(x)]);
-    others_.clear();
     u32 at = 0;
     for (const i32 x : own) {
       for (const i32 c : rows_[x]) {
@@ -183,7 +185,6 @@ class Covers {
       }
       ++at;
     }
-    for (const u32 c : others_) place_[c] = kFree;
   }
   void meet_by_words(Span own) {
     own_.clear();
@@ -199,7 +200,9 @@ class Covers {
       u64* const to = bits(met_);
       u64 any = 0;
       for (u32 w = 0; w < words_; ++w) any |= to[w] = own_[w] & column[word_[w]];
-      met_ += any != 0;
+      if (!any) continue;
+      place_[c] = met_++;
+      others_.push_back(c);
     }
   }
 
@@ -212,7 +215,7 @@ class Covers {
   }
   /// Writes the numbers of the concepts whose lists have the bits of what is kept. Each waits for
   /// memory several times: they wait together.
-  void number_kept(Span own, std::vector<i32>& to) {
+  void number_kept(std::vector<i32>& to) {
     for (Candidate& each : kept_) {
       for (u32 w = 0; each.size && w < words_; ++w) {
         const u64* const hashes = word_.empty() ? own_hash_.data() + w * 64 : vertex_hash_.data() + word_[w] * 64;
@@ -224,13 +227,13 @@ class Covers {
     for (Candidate& each : kept_) {
       each.slot = slot_of(each.hash);
       while (table_[each.slot].number != kFree && table_[each.slot].tag != tag_of(each.hash)) each.slot = (each.slot + 1) & (table_.size() - 1);
-      if (table_[each.slot].number != kFree) concepts_.fetch_place(side_, table_[each.slot].number);
+      if (table_[each.slot].number != kFree) concepts_.fetch_places(table_[each.slot].number);
     }
     for (const Candidate& each : kept_)
-      if (table_[each.slot].number != kFree) __builtin_prefetch(list(table_[each.slot].number).begin());
+      if (table_[each.slot].number != kFree) __builtin_prefetch(concepts_.list(other_side(), table_[each.slot].number).begin());
     for (const Candidate& each : kept_) {
       std::size_t at = each.slot;
-      while (table_[at].number != kFree && !(table_[at].tag == tag_of(each.hash) && is_list(own, each.place, each.size, list(table_[at].number))))
+      while (table_[at].number != kFree && !(table_[at].tag == tag_of(each.hash) && is_concept(each, table_[at].number)))
         at = (at + 1) & (table_.size() - 1);
       if (table_[at].number == kFree) throw std::invalid_argument("a concept of the context is not among the bicliques that were given");
       to.push_back(static_cast<i32>(table_[at].number));
@@ -238,15 +241,14 @@ class Covers {
   }
   std::size_t slot_of(u64 hash) const { return mix(hash) & (table_.size() - 1); }
   static u32 tag_of(u64 hash) { return static_cast<u32>(mix(hash) >> 32); }
-  bool is_list(Span own, u32 place, u32 size, Span known) {
-    if (known.size() != size) return false;
-    const i32* next = known.begin();
-    for (u32 w = 0; size && w < words_; ++w)
-      for (u64 word = bits(place)[w]; word; word &= word - 1) {
-        const u32 bit = static_cast<u32>(__builtin_ctzll(word));
-        if (*next++ != (word_.empty() ? own.begin()[w * 64 + bit] : static_cast<i32>(word_[w] * 64 + bit))) return false;
-      }
-    return true;
+  /// Whether what is kept is the list of a concept: it has all of its others, and its size.
+  bool is_concept(Candidate kept, u32 number) {
+    if (list(number).size() != kept.size) return false;
+    const Span others = concepts_.list(other_side(), number);
+    return !kept.size || std::all_of(others.begin(), others.end(), [&](i32 c) {
+      const u32 place = place_[static_cast<u32>(c)];
+      return place == kBarred || (place != kFree && lies_in(kept.place, place));
+    });
   }
 
   const Concepts& concepts_;
