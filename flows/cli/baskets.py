@@ -36,6 +36,9 @@ Out = Annotated[
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the file of --out if it is there.")]
 Bom = Annotated[bool, typer.Option("--bom", help="Begin CSV with a byte order mark, by which Excel tells UTF-8.")]
+OfRun = Annotated[
+    str | None, typer.Option("--run", help="A run of the store, or how its name begins; by default the latest.")
+]
 Top = Annotated[int, typer.Option("--top", "-k", min=1, max=2**24, help="How many are shown, the best first.")]
 
 
@@ -111,9 +114,7 @@ def rules(
     max_len: Annotated[
         int | None, typer.Option("--max-len", min=2, max=2**31 - 1, help="Most items of a rule, of both sides.")
     ] = None,
-    run: Annotated[
-        str | None, typer.Option("--run", help="A run of the store, or how its name begins; by default the latest.")
-    ] = None,
+    run: OfRun = None,
     new_since: Annotated[
         str | None,
         typer.Option("--new-since", metavar="RUN", help="Leave out rules of this run; parent: of the one before."),

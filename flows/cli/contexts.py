@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from bicliq.flows.cli.baskets import OfRun, Overwrite, Top, rows_shown
 from bicliq.flows.cli.commands import Room
 from bicliq.flows.cli.options import Json, number
 
@@ -60,9 +61,7 @@ def lattice(
             " holds; repeatable.",
         ),
     ] = None,
-    run: Annotated[
-        str | None, typer.Option("--run", help="A run of the store, or how its name begins; by default the latest.")
-    ] = None,
+    run: OfRun = None,
     new_since: Annotated[
         str | None,
         typer.Option("--new-since", metavar="RUN", help="Only concepts that this run lacks; parent: the one before."),
@@ -77,7 +76,7 @@ def lattice(
     report: Annotated[
         str | None, typer.Option("--report", metavar="FILE", help="Draw them on a page of HTML, too.")
     ] = None,
-    top: Annotated[int, typer.Option("--top", "-k", min=1, max=2**24, help="How many are shown, the best first.")] = 20,
+    top: Top = 20,
     by: Annotated[
         Literal["stability", "support", "n_objects", "n_attributes"], typer.Option("--by", help="What the best have.")
     ] = "stability",
@@ -89,7 +88,7 @@ def lattice(
             help="Write them: .graphml, .dot, .json, .parquet, .svg; the context: .cxt; implications: .csv, ….",
         ),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file of --out if it is there.")] = False,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Find the concepts of a context and which cover which: its lattice; or its implications."""
@@ -215,7 +214,6 @@ def _answer_implications(
 
 
 def _implications_shown(record: dict[str, Any]) -> RenderableType:
-    from bicliq.flows.cli.baskets import rows_shown
     from bicliq.flows.cli.console import members
     from bicliq.flows.words import many
 
@@ -227,7 +225,6 @@ def _implications_shown(record: dict[str, Any]) -> RenderableType:
 
 
 def _shown(record: dict[str, Any]) -> RenderableType:
-    from bicliq.flows.cli.baskets import rows_shown
     from bicliq.flows.cli.console import members
     from bicliq.flows.words import many
 

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import say
-from bicliq.pipeline.formats import Edges, open_edges
+from bicliq.pipeline.formats import Edges, EdgeSource, open_edges, read_batches
 from bicliq.pipeline.formats.forms import told_beside
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from bicliq.pipeline.graphs.paths import wedges
@@ -36,6 +36,7 @@ from bicliq.pipeline.store.edges import CHANGED, ChangedEdges, EdgeRows, ends_of
 from bicliq.pipeline.store.labels import Hashes, label_hashes, labels_table, read_hashes, read_labels
 from bicliq.pipeline.store.layout import GraphFolder, Store
 from bicliq.pipeline.store.records import StoredGraph
+from bicliq.pipeline.words import listed
 
 SIDES = ("left", "right")
 
@@ -346,11 +347,34 @@ def read_like(known: StoredGraph, source: Edges, settings: IngestSettings, **how
         said = f"{opened.uri}: its baskets have the numbers that they have in the file or list, and those of the run are the same"
         opened = replace(opened, assumed=(*opened.assumed, said))
     table = read_edge_table(opened, settings, **how)
+    told = _told_first(opened, table)
+    table.summary["assumed"] = [*table.summary["assumed"], *told]
+    for sentence in told:
+        say("assumed", sentence)
     left_ids, right_ids = (
         in_kind(opened, side, labels, kinds[side])
         for side, labels in zip(SIDES, (table.left_ids, table.right_ids), strict=True)
     )
     return replace(table, left_ids=left_ids, right_ids=right_ids, summary={**table.summary, "labels": kinds})
+
+
+def _told_first(opened: EdgeSource, table: EdgeTable) -> tuple[str, ...]:
+    """Say that line 1 was taken for an edge, as in the run, where no other row has its labels."""
+    layout, ids = opened.layout, (table.left_ids, table.right_ids)
+    named = layout is None or layout.header or opened.settings.header is not None
+    if named or opened.format not in ("csv", "tsv") or not all(pa.types.is_string(labels.type) for labels in ids):
+        return ()
+    batch = next(read_batches(opened), None)
+    if batch is None or len(batch.edges) == 0 or len(table.left) < 2:
+        return ()
+    first = [str(batch.edges[side][0]) for side in SIDES]
+    for label, labels, ends in zip(first, ids, (table.left, table.right), strict=True):
+        if int((ends == pc.index(labels, label).as_py()).sum()) != 1:
+            return ()
+    return (
+        f"{opened.uri}: line 1 ({listed(first)}) was taken for an edge, as tables of the run name no columns; no other row has"
+        " its labels: say header = true if it is names",
+    )
 
 
 def _tell_forms(table: EdgeTable, known: tuple[pa.Array, ...], labels: tuple[pa.Array, ...]) -> None:

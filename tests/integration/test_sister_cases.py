@@ -428,6 +428,18 @@ def test_what_is_advised_for_the_file_of_an_update_can_be_said(tmp_path, content
         update(written(tmp_path, "d.csv", "u,v\neve,jam\n"), load_settings(store=store, ingest={"ids": "text"}))
 
 
+def test_names_above_an_update_of_a_run_without_names_are_said(tmp_path):
+    store = str(tmp_path / "s")
+    bicliq.enumerate(written(tmp_path, "a.csv", "ann,jam\nbob,jam\n"), header=False, store=store)
+    account = bicliq.update(store, written(tmp_path, "b.csv", "cid,jam\nbob,jam\neve,tea\n")).account
+    assert account["assumed"] == []
+    account = bicliq.update(store, written(tmp_path, "c.csv", "user,item\ndan,jam\nann,tea\n")).account
+    (said,) = account["assumed"]
+    assert "line 1 ('user', 'item') was taken for an edge, as tables of the run name no columns" in said
+    account = bicliq.update(store, written(tmp_path, "d.csv", "user,item\nfay,jam\n"), header=True).account
+    assert (account["rows_read"], account["assumed"]) == (1, [])
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "xlsx"])
 def test_a_column_without_a_name_is_that_of_its_place_in_an_update(tmp_path, suffix):
     for name, labels in (("a", ["ann", "bob"]), ("b", ["cid"])):
