@@ -249,7 +249,7 @@ def top_bicliques(
     graph, on_gpu = Packed.of(starts, columns, n_columns), Backend(backend) is Backend.CUDA
     if on_gpu:
         reason = why_not("cuda") or gpu_cannot_find(
-            wanted, objective, diverse=diverse, edge_weights=edge_weights is not None, time_limit=time_limit
+            wanted, diverse=diverse, edge_weights=edge_weights is not None, time_limit=time_limit
         )
         if reason is not None:
             raise BackendError(f"backend 'cuda' cannot find this: {reason}")
@@ -358,7 +358,6 @@ def _surprising_cover(asked: _Asked, progress: Callable[[FindProgress], Any] | N
 
 def gpu_cannot_find(
     k: int,
-    objective: str = "edges",
     *,
     diverse: bool = False,
     edge_weights: bool = False,
@@ -375,8 +374,6 @@ def gpu_cannot_find(
         return "it finds no covers"
     if edge_weights:
         return "it takes weights of vertices only"
-    if objective == "surprise":
-        return "it knows no surprise"
     if time_limit is not None:
         return "it has no time limit"
     return None if k <= MOST_WANTED else f"it finds at most {MOST_WANTED:,} answers, and {k:,} are asked for"
@@ -391,7 +388,7 @@ def _on_gpu(asked: _Asked) -> FindResult:
         min_edges, max_bicliques=None, threads=1,
     )  # fmt: skip
     opening = replace(asked, threads=1).begun(only_opens=True)
-    wanted = Wanted(asked.objective, asked.k, max_left, max_right, terms.left, terms.right)
+    wanted = Wanted(asked.objective, asked.k, max_left, max_right, terms)
     search = CudaFindSearch(request, wanted, opening)
     groups = asked.groups([(value, np.array(left), np.array(right)) for value, left, right in search.answers()])
     done = search.result()

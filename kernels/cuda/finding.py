@@ -4,7 +4,8 @@ While the device sorts the graph, the host finds what is wanted and from which r
 (`Finding::open` in `src/best/finding.hpp`). The search is that of the streams, from these
 roots, and writes those bicliques only whose value reaches that of the k-th best which any warp has
 found so far (`WarpBest` in `src/search/device/device_sinks.hpp`). What was written too early is
-sorted out here; ties are broken as on the CPU.
+sorted out here; ties are broken as on the CPU. By surprise warps know what a biclique is worth at
+most, and it is valued here.
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ import numpy as np
 
 from bicliq.kernels.contracts import BicliqueBatch, EnumerationRequest, Int64Array
 from bicliq.kernels.cpu import load_extension
+from bicliq.kernels.cuda.enumeration import CudaRun, SearchBatch
 from bicliq.kernels.cuda.search_graph import SearchGraph
+from bicliq.kernels.cuda.search_memory import SearchMemory
 from bicliq.kernels.cuda.search_program import BEST
 from bicliq.kernels.cuda.stream import CudaStreamSearch
+from bicliq.kernels.surprise import SURPRISE_UNIT, SurpriseTerms
 
 OUTPUT_WORDS = 1 << 24
 """Of the block that bicliques are written to: few are."""
@@ -29,8 +33,6 @@ MOST_WANTED = 1 << 12
 
 TIE_BITS = 30
 """Below the value of *vertices* and *balanced*: edges, which order equal ones (`objective.hpp`)."""
-
-"""As `Objective` in `objective.hpp` numbers them."""
 
 Answer = tuple[int, list[int], list[int]]
 """Value in units of the objective, left and right vertices."""
@@ -48,16 +50,15 @@ class Wanted:
         How many, `MOST_WANTED` at most.
     max_left, max_right : int
         Most members of a side.
-    left_terms, right_terms : array of int64
-        A term a vertex, of *weight* and *surprise*; else they are empty.
+    terms : SurpriseTerms
+        A term a vertex, of *weight*, and all that *surprise* is made of; else they are empty.
     """
 
     objective: str
     k: int
     max_left: int
     max_right: int
-    left_terms: Int64Array
-    right_terms: Int64Array
+    terms: SurpriseTerms
 
     @property
     def has_ties(self) -> bool:
@@ -74,9 +75,11 @@ class Wanted:
             size = n_left + n_right if self.objective == "vertices" else np.minimum(n_left, n_right)
             tied: Int64Array = (size << TIE_BITS) | np.minimum(edges, (1 << TIE_BITS) - 1)
             return tied
-        left = np.add.reduceat(self.left_terms[batch.left], batch.left_offsets[:-1])
-        right = np.add.reduceat(self.right_terms[batch.right], batch.right_offsets[:-1])
-        found: Int64Array = left + right if self.objective == "weight" else n_right * left + n_left * right
+        if self.objective == "surprise":
+            return np.rint(self.terms.of(batch) / SURPRISE_UNIT).astype(np.int64)
+        left = np.add.reduceat(self.terms.left[batch.left], batch.left_offsets[:-1])
+        right = np.add.reduceat(self.terms.right[batch.right], batch.right_offsets[:-1])
+        found: Int64Array = left + right
         return found
 
 
@@ -100,6 +103,7 @@ class CudaFindSearch(CudaStreamSearch):
         self._output_words = OUTPUT_WORDS
         self._wanted = wanted
         self._opening = opening
+        self._least: int | None = None  # that is wanted, as far as is known here
 
     def answers(self) -> list[Answer]:
         """Search to the end; the best first."""
@@ -107,12 +111,14 @@ class CudaFindSearch(CudaStreamSearch):
         while (batch := self.next_batch()) is not None:
             if len(batch):
                 best = sorted([*best, *self._best_of(batch)])[: self._wanted.k]
+            if len(best) == self._wanted.k:
+                self._least = -best[-1][0]
         shift = TIE_BITS if self._wanted.has_ties else 0
         return [(-value >> shift, left, right) for value, _, left, right in best]
 
     def _best_of(self, batch: BicliqueBatch) -> list[tuple[int, int, list[int], list[int]]]:
         """The best of a batch, as what they are sorted by: value and edges negated, members."""
-        values, least = self._wanted.values(batch), self._opened[0]
+        values, least = self._wanted.values(batch), self._opened["least"]
         edges = np.diff(batch.left_offsets).astype(np.int64) * np.diff(batch.right_offsets)
         order = np.lexsort((-edges, -values))
         order = order[values[order] >= least]
@@ -131,38 +137,56 @@ class CudaFindSearch(CudaStreamSearch):
         ]
 
     @cached_property
-    def _opened(self) -> tuple[int, Any]:
-        """What an answer must be worth, and the roots that can have one."""
-        found: tuple[int, Any] = self._opening.opened()
+    def _opened(self) -> dict[str, Any]:
+        """What an answer must be worth, which roots can have one, and what bounds them."""
+        found: dict[str, Any] = self._opening.opened()
         return found
 
     def _some_roots(self) -> Any:
-        return self._opened[1]
+        return self._opened["roots"]
+
+    def _laid_out(self, cp: Any) -> tuple[dict[str, Any], SearchMemory, SearchBatch]:
+        fields, memory, batch = super()._laid_out(cp)
+        self._best = fields["best"]
+        return fields, memory, batch
+
+    def _go_on(self, run: CudaRun, memory: SearchMemory, counters: dict[str, int]) -> None:
+        """Launch again; by surprise, with what is known of the values of earlier launches."""
+        if self._wanted.objective == "surprise" and self._least is not None:
+            self._best.set(BEST.packed({"least": self._least}, BEST.names))
+        super()._go_on(run, memory, counters)
 
     def _arrays(self, graph: SearchGraph) -> dict[str, Any]:
         begin = np.zeros(1, BEST.dtype)
-        begin["least"] = self._opened[0]
+        begin["least"] = self._opened["least"]
         return {
             **super()._arrays(graph),
             "best": begin.view(np.uint64),
             "best_values": np.zeros(self._wanted.k, np.int64),
+            **self._costs(),
         }
 
-    def _hashes(self, graph: SearchGraph) -> dict[str, Any]:
-        columns, rows = self._by_role(self._wanted.left_terms, self._wanted.right_terms)
-        if not len(columns) and not len(rows):
+    def _costs(self) -> dict[str, Any]:
+        """What a choice of so many rows or columns costs, by surprise."""
+        if self._wanted.objective != "surprise":
             return {}
-        return {"column_hashes": columns[graph.vertex_of_column], "row_hashes": rows}
+        columns, rows = self._by_role(self._wanted.terms.left_costs, self._wanted.terms.right_costs)
+        return {"column_costs": columns, "row_costs": rows}
+
+    def _hashes(self, graph: SearchGraph) -> dict[str, Any]:
+        opened = self._opened
+        if not len(opened["column_terms"]):
+            return {}
+        return {"column_hashes": opened["column_terms"], "row_hashes": opened["row_terms"]}
 
     def _numbers(self, graph: SearchGraph) -> dict[str, int]:
         wanted, left = self._wanted, self._request.side == "left"
         most = (wanted.max_right, wanted.max_left)[:: 1 if left else -1]
-        terms = [int(each.max()) for each in (wanted.left_terms, wanted.right_terms) if len(each)]
         return {
             **super()._numbers(graph),
             "n_best": wanted.k,
             "objective": load_extension().Objective[wanted.objective].value,
             "max_rows": most[0],
             "max_columns": most[1],
-            "largest_pair": sum(terms) % 2**64,
+            **{name: self._opened[name] % 2**64 for name in ("largest_pair", "row_charge", "column_charge")},
         }

@@ -193,7 +193,7 @@ class FindAsked:
     def place(self, search: SearchSettings) -> Place:
         """Decide where the search runs."""
         cannot = kernels.gpu_cannot_find(
-            self.top, self.by, diverse=self.diverse, edge_weights=self.weighs_edges, time_limit=self.time_limit
+            self.top, diverse=self.diverse, edge_weights=self.weighs_edges, time_limit=self.time_limit
         )
         cannot = CANNOT_ON_GPU if self.missing else cannot
         return place_search(search.backend, cannot=cannot, not_worth=NOT_WORTH)
@@ -412,7 +412,7 @@ def _find(
                 by,
                 min_value=asked.min_value,
                 diverse=asked.diverse,
-                time_limit=asked.seconds,
+                time_limit=asked.seconds if backend == "cpu" else None,
                 backend=backend,
                 progress=told,
                 **options,

@@ -153,7 +153,7 @@ def wrong_groups() -> list[str]:
     wrong = []
     for seed, (n_left, n_right, density, task_words) in enumerate(SHAPES):
         csr = graph(seed, n_left, n_right, density)
-        for objective in ("balanced", "edges"):
+        for objective in ("balanced", "edges", "surprise"):
             with tuned(Tuning(**{**vars(FEW_WARPS), "task_words": task_words})):
                 found, expected = (
                     [(group.value, group.left.tolist(), group.right.tolist()) for group in best.groups]

@@ -52,6 +52,7 @@ MAY_IMPORT: dict[str, list[str]] = {
         "bicliq.kernels.cpu",
         "bicliq.kernels.digest",
         "bicliq.kernels.errors",
+        "bicliq.kernels.surprise",
     ],
     "bicliq.pipeline": [],
     "bicliq.pipeline.bounds": [],

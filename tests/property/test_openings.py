@@ -28,9 +28,8 @@ def arrays_of(terms: Any) -> Any:
 
 def opened(
     graph: Graph, side: str, objective: str, k: int, least: int, terms: Any, sizes: dict[str, int]
-) -> tuple[int, set[int]]:
-    """What an answer must be worth, and the roots that are left, by their places in the search
-    order."""
+) -> dict[str, Any]:
+    """What a GPU is told."""
     limits = [sizes.get(name, 1) for name in ("min_left", "min_right", "min_edges")]
     limits += [sizes.get(name, UNLIMITED) for name in ("max_left", "max_right")]
     csr = graph.csr
@@ -38,8 +37,8 @@ def opened(
         np.asarray(csr[0], np.int64), np.asarray(csr[1], np.int32), csr[2], side == "left", k, least, limits, 1,
         load_extension().Objective[objective], arrays_of(terms), [], True,
     )  # fmt: skip
-    least_value, roots = session.opened()
-    return least_value, set(roots.tolist())
+    told: dict[str, Any] = session.opened()
+    return told
 
 
 def check(graph: Graph, k: int, seed: int, sizes: dict[str, int], least: int = NO_VALUE) -> None:
@@ -51,7 +50,8 @@ def check(graph: Graph, k: int, seed: int, sizes: dict[str, int], least: int = N
         expected = [found for found in reference.best(k, sizes) if found[0] >= least]
         terms = {"weight": weights, "surprise": reference.terms}.get(objective, ([], []))
         for role, n, side in ((0, graph.n_left, "left"), (1, graph.n_right, "right")):
-            reached, roots = opened(graph, side, objective, k, least, terms, sizes)
+            told = opened(graph, side, objective, k, least, terms, sizes)
+            reached, roots = told["least"], set(told["roots"].tolist())
             order = np.argsort(np.bincount(pairs[:, role], minlength=n), kind="stable")
             place = np.argsort(order)
             for value, *members in expected:
@@ -94,4 +94,4 @@ def test_most_roots_are_ruled_out_where_there_are_hubs(objective: str) -> None:
     of_others = [(u, v) for u in range(5, 2005) for v in random.choice(1000, 2, replace=False).tolist()]
     graph = Graph(2005, 1000, tuple(sorted(of_hubs + of_others)))
     terms = (np.ones(2005), np.ones(1000)) if objective == "weight" else ([], [])
-    assert len(opened(graph, "left", objective, 3, NO_VALUE, terms, {})[1]) < 100
+    assert len(opened(graph, "left", objective, 3, NO_VALUE, terms, {})["roots"]) < 100

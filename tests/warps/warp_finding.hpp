@@ -110,7 +110,7 @@ class WarpFinding {
       std::pop_heap(values_.begin(), values_.end(), std::greater<>());
       values_.pop_back();
     }
-    if (values_.size() == r_.k) least_ = std::max(least_.load(), values_.front());
+    if (values_.size() == r_.k && r_.scores.objective != Objective::surprise) least_ = std::max(least_.load(), values_.front());
     found_.push_back(std::move(answer));
   }
   void work() {

@@ -128,6 +128,7 @@ nb::tuple count_trees(const Input<u32>& trees, u32 most_roots, u32 most_rows, u3
 /// by their numbers in the input, `roots` places in the search order, `sizes` in rows and columns.
 nb::object find_best(const Input<std::int64_t>& indptr, const Input<std::int32_t>& indices, u32 n_right, bool columns_are_left,
                      int objective, u64 k, i64 least, const Input<std::int64_t>& row_terms, const Input<std::int64_t>& column_terms,
+                     const Input<std::int64_t>& row_costs, const Input<std::int64_t>& column_costs, std::tuple<i64, i64> charges,
                      std::tuple<u32, u32, u64, u32, u32> sizes, const Input<u32>& roots, u32 threads) {
   WarpFindRequest request{prepare(indptr.data(), indices.data(), static_cast<u32>(indptr.size() - 1), n_right, columns_are_left, {}, [] {}),
                           {}, {roots.data(), roots.data() + roots.size()}, k, least, threads};
@@ -136,8 +137,11 @@ nb::object find_best(const Input<std::int64_t>& indptr, const Input<std::int32_t
   request.scores.sizes = {{min_rows, min_columns, min_edges}, max_rows, max_columns};
   if (!request.scores.by_size()) {
     request.scores.row_terms.assign(row_terms.data(), row_terms.data() + row_terms.size());
-    for (u32 v : request.graph.vertex_of_column) request.scores.column_terms.push_back(column_terms.data()[v]);
+    request.scores.column_terms.assign(column_terms.data(), column_terms.data() + column_terms.size());
     request.scores.close();
+    if (request.scores.objective == Objective::surprise)
+      request.scores.row_cost = row_costs.data(), request.scores.column_cost = column_costs.data();
+    std::tie(request.scores.row_charge, request.scores.column_charge) = charges;
   }
   WarpFinding finding(request);
   std::vector<WarpAnswer> found;
@@ -166,5 +170,5 @@ NB_MODULE(_cpu_warps, module) {
   module.def("run_list_step", &bicliq::run_step<bicliq::ListSteps, bicliq::SearchLists, bicliq::ListStep>, "launch"_a, "step"_a, "n_threads"_a);
   module.def("count_trees", &bicliq::count_trees, "trees"_a, "most_roots"_a, "most_rows"_a, "optional"_a);
   module.def("find_best", &bicliq::find_best, "indptr"_a, "indices"_a, "n_right"_a, "columns_are_left"_a, "objective"_a, "k"_a, "least"_a, "row_terms"_a,
-             "column_terms"_a, "sizes"_a, "roots"_a, "threads"_a);
+             "column_terms"_a, "row_costs"_a, "column_costs"_a, "charges"_a, "sizes"_a, "roots"_a, "threads"_a);
 }

@@ -46,10 +46,12 @@ class Finding : public BestSearch<Finding, BestSink> {
 
   const std::vector<Answer>& answers() const { return best_.answers(); }
   i64 value(const Answer& answer) const { return worth_.plain(answer.value); }
-  /// Where it only opens: what an answer must be worth, with what orders equal ones; and the roots
-  /// that can have one, as places in the search order.
+  /// Where it only opens: what an answer must be worth, with what orders equal ones; the roots that
+  /// can have one, as places in the search order; and the terms by which bicliques are bounded, of
+  /// rows by their numbers and of columns in the search order.
   i64 least() const { return best_.least(); }
   const std::vector<u32>& roots() const { return roots_; }
+  const Scores& scores() const { return scores_; }
 
  private:
   friend BestSearch;
@@ -116,16 +118,16 @@ class Finding : public BestSearch<Finding, BestSink> {
     const DegreeOrder &by_row = sides(cores).rows(), &by_column = sides(cores).columns();
     roots_ = by_column.all();
     std::iota(roots_.begin(), roots_.end(), 0u);
-    if (best_.least() == INT64_MIN) return;
-    Scores scores{{worth_.objective, worth_.sizes}, row_terms(), {}, {}, {}, {}};
+    scores_ = Scores{{worth_.objective, worth_.sizes}, row_terms(), {}, {}, {}, {}};
     const OrderedLists lists{request_.columns_are_left ? cores.left() : cores.right(), by_row, by_column};
-    if (!scores.by_size()) {
-      for (u32 v : by_column.all()) scores.column_terms.push_back(column_terms()[v]);
-      value_exactly(scores, lists, request_.columns_are_left);
-      scores.close();
-      scores.charge(by_column.largest(), by_row.largest());
+    if (!worth_.by_size()) {
+      for (u32 v : by_column.all()) scores_.column_terms.push_back(column_terms()[v]);
+      value_exactly(scores_, lists, request_.columns_are_left);
+      scores_.close();
+      scores_.charge(by_column.largest(), by_row.largest());
     }
-    const std::vector<i64> bounds = RootBounds(lists, scores, best_.least()).all(checker());
+    if (best_.least() == INT64_MIN) return;
+    const std::vector<i64> bounds = RootBounds(lists, scores_, best_.least()).all(checker());
     const auto drop_hopeless = [&] {
       roots_.erase(std::remove_if(roots_.begin(), roots_.end(), [&](u32 v) { return bounds[v] < best_.least(); }), roots_.end());
     };
@@ -281,7 +283,7 @@ class Finding : public BestSearch<Finding, BestSink> {
   const bool only_opens_;
   bool searched_locally_ = false;
   Worth worth_;
-  Scores scores_;  // of the stage
+  Scores scores_;  // of the stage; where it only opens, of all
   SizeBounds bounds_;
   std::vector<u32> roots_;
 };

@@ -49,10 +49,14 @@ nb::dict result(Task<Kernel>& task) {
   return named("answers", tuples(search, search.answers()), "proven", search.proven(), "nodes", search.nodes(), "roots", search.roots_opened(),
                "prepare_seconds", search.prepare_seconds(), "search_seconds", search.search_seconds());
 }
-/// What a search that only opens has found: what an answer must be worth, and the roots left.
-nb::tuple opened(Task<Finding>& task) {
+/// What a search that only opens has found: what an answer must be worth, the roots left, and by
+/// what bicliques are bounded.
+nb::dict opened(Task<Finding>& task) {
   const Finding& search = task.ended();
-  return nb::make_tuple(search.least(), numpy_of(search.roots()));
+  const Scores& scores = search.scores();
+  return named("least", search.least(), "roots", numpy_of(search.roots()), "row_terms", numpy_of(scores.row_terms), "column_terms",
+               numpy_of(scores.column_terms), "largest_pair", scores.largest_pair, "row_charge", scores.row_charge, "column_charge",
+               scores.column_charge);
 }
 
 template <class Kernel>

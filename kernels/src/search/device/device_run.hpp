@@ -87,10 +87,12 @@ struct Run {
   Best* best;
   i64* best_values;
   u64 n_best, objective, max_rows, max_columns;
-  i64 largest_pair;
+  i64 largest_pair, row_charge, column_charge;
+  const i64 *row_costs, *column_costs;  // of surprise, by number of rows and of columns
 
   Worth worth() const {
-    return {static_cast<Objective>(objective), {limits(), static_cast<u32>(max_rows), static_cast<u32>(max_columns)}, largest_pair};
+    return {static_cast<Objective>(objective), {limits(), static_cast<u32>(max_rows), static_cast<u32>(max_columns)},
+            largest_pair, row_costs, column_costs, row_charge, column_charge};
   }
   Limits limits() const { return {static_cast<u32>(min_rows), static_cast<u32>(min_columns), min_edges}; }
   u32 column_degree(u32 c) const { return static_cast<u32>(column_start[c + 1] - column_start[c]); }

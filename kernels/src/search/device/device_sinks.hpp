@@ -107,6 +107,9 @@ class WarpOutput {
 ///
 /// Each biclique is found once, so that so many are certainly worth as much. Values enter rarely:
 /// of N bicliques in random order k · ln(N / k) do.
+///
+/// By surprise, sums of terms are no values and only bound them (scores.hpp): what may be wanted is
+/// written, and the host values it and raises what is wanted from launch to launch.
 class WarpBest {
  public:
   explicit WarpBest(const Run& run) : run_(run), worth_(run.worth()) {}
@@ -121,6 +124,7 @@ class WarpBest {
   bool wants(u64 n_rows, u64 n_columns, u64 row_terms, u64 column_terms) const {
     const i64 value = worth_.value(n_rows, n_columns, static_cast<i64>(row_terms), static_cast<i64>(column_terms));
     if (value < least() || !worth_.sizes.accepts(n_rows, n_columns)) return false;
+    if (worth_.objective == Objective::surprise) return true;
     if (value > least() || volatile_load(&run_.best->n) < run_.n_best) note(run_, value);
     return true;
   }
