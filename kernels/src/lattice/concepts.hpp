@@ -58,7 +58,7 @@ class Concepts {
     const i32* first;
     u32 size;
   };
-  /// Lists lie in blocks, which never move: to let one array grow would take its memory three times.
+  /// Lists lie in blocks, which never move: one array that grows would take three times as much.
   void put(Side side, Span ids) {
     if (blocks_.empty() || blocks_.back().capacity() - blocks_.back().size() < ids.size()) {
       blocks_.emplace_back();
