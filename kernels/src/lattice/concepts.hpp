@@ -32,41 +32,45 @@ class Concepts {
   void add(Span extent, Span intent) { put(left, extent), put(right, intent); }
   /// No more come: numbers them.
   void number() {
-    std::vector<u32> order(start_[left].size() - 1);
+    std::vector<u32> order(size());
     std::iota(order.begin(), order.end(), 0u);
     std::sort(order.begin(), order.end(), [&](u32 a, u32 b) {
-      const Span x = given(left, a), y = given(left, b), s = given(right, a), t = given(right, b);
+      const Span x = list(left, a), y = list(left, b), s = list(right, a), t = list(right, b);
       return x.size() != y.size() ? x.size() > y.size() : std::lexicographical_compare(s.begin(), s.end(), t.begin(), t.end());
     });
-    for (const Side side : {left, right}) {
-      std::vector<Place> places;
-      places.reserve(order.size());
-      for (const u32 i : order) places.push_back({start_[side][i], static_cast<u32>(given(side, i).size())});
-      place_[side] = std::move(places);
-      start_[side] = {};
+    for (auto& lists : lists_) {
+      std::vector<List> numbered;
+      numbered.reserve(order.size());
+      for (const u32 i : order) numbered.push_back(lists[i]);
+      lists = std::move(numbered);
     }
   }
-  u32 size() const { return static_cast<u32>(place_[left].size()); }
+  u32 size() const { return static_cast<u32>(lists_[left].size()); }
   Span list(Side side, u32 number) const {
-    const Place& at = place_[side][number];
-    return {ids_[side].data() + at.first, ids_[side].data() + at.first + at.size};
+    const List& at = lists_[side][number];
+    return {at.first, at.first + at.size};
   }
-  void fetch_places(u32 number) const { __builtin_prefetch(&place_[left][number]), __builtin_prefetch(&place_[right][number]); }
+  void fetch_lists(u32 number) const { __builtin_prefetch(&lists_[left][number]), __builtin_prefetch(&lists_[right][number]); }
 
  private:
-  struct Place {
-    u64 first;
+  static constexpr std::size_t kBlock = std::size_t{1} << 20;
+  struct List {
+    const i32* first;
     u32 size;
   };
-  Span given(Side side, u32 i) const { return {ids_[side].data() + start_[side][i], ids_[side].data() + start_[side][i + 1]}; }
+  /// Lists lie in blocks, which never move: one array that grows would take three times as much.
   void put(Side side, Span ids) {
-    ids_[side].insert(ids_[side].end(), ids.begin(), ids.end());
-    start_[side].push_back(ids_[side].size());
+    if (blocks_.empty() || blocks_.back().capacity() - blocks_.back().size() < ids.size()) {
+      blocks_.emplace_back();
+      blocks_.back().reserve(std::max(kBlock, ids.size()));
+    }
+    std::vector<i32>& block = blocks_.back();
+    lists_[side].push_back({block.data() + block.size(), static_cast<u32>(ids.size())});
+    block.insert(block.end(), ids.begin(), ids.end());
   }
 
-  std::vector<u64> start_[2]{{0}, {0}};
-  std::vector<i32> ids_[2];
-  std::vector<Place> place_[2];
+  std::vector<std::vector<i32>> blocks_;
+  std::vector<List> lists_[2];
 };
 
 class Covers {
@@ -227,7 +231,7 @@ class Covers {
     for (Candidate& each : kept_) {
       each.slot = slot_of(each.hash);
       while (table_[each.slot].number != kFree && table_[each.slot].tag != tag_of(each.hash)) each.slot = (each.slot + 1) & (table_.size() - 1);
-      if (table_[each.slot].number != kFree) concepts_.fetch_places(table_[each.slot].number);
+      if (table_[each.slot].number != kFree) concepts_.fetch_lists(table_[each.slot].number);
     }
     for (const Candidate& each : kept_)
       if (table_[each.slot].number != kFree) __builtin_prefetch(concepts_.list(other_side(), table_[each.slot].number).begin());
