@@ -83,7 +83,8 @@ class LocalSearch {
   }
   /// Lets a row join or leave.
   void take(u32 r, u32 step) {
-    const bool joins = is_in_[r] = !is_in_[r];
+    const bool joins = !is_in_[r];
+    is_in_[r] = joins;
     n_in_ += joins ? 1 : -1;
     rests_until_[r] = step + (joins ? kRest / 2 : kRest) + static_cast<u32>(random() % kRest);
     for (u32 w = 0; w < words_; ++w) {
