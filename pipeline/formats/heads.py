@@ -51,6 +51,31 @@ def refuse_comment(source: str, settings: IngestSettings) -> None:
         )
 
 
+IDLE = {
+    "parquet": ("delimiter", "encoding", "header", "quotes", "multiline"),
+    "duckdb": ("delimiter", "encoding", "header", "quotes", "multiline"),
+    "excel": ("delimiter", "encoding", "quotes", "multiline"),
+    "jsonl": ("delimiter", "header", "quotes", "multiline"),
+}
+"""Settings of delimited text that formats have no use for."""
+
+
+def told_idle(source: str, kind: str, settings: IngestSettings) -> tuple[str, ...]:
+    """Say which settings of text were given for a file of another format.
+
+    Examples
+    --------
+    >>> told_idle("t.parquet", "parquet", IngestSettings(header=False))
+    ("t.parquet: header = false has no effect on format 'parquet'",)
+    """
+    given = ((name, getattr(settings, name)) for name in IDLE.get(kind, ()))
+    return tuple(
+        f"{source}: {name} = {str(value).lower() if isinstance(value, bool) else shown(value)} has no effect on format {kind!r}"
+        for name, value in given
+        if value != IngestSettings.model_fields[name].default
+    )
+
+
 def _optional_column(source: str, wanted: bool, name: str, at: int, columns: int) -> int | None:
     if wanted and at >= columns:
         raise InputError(

@@ -27,6 +27,7 @@ from bicliq.pipeline.formats.heads import (
     refuse_choice,
     refuse_columns,
     snap_layout,
+    told_idle,
 )
 from bicliq.pipeline.formats.json_lines import json_batches, open_json_lines
 from bicliq.pipeline.formats.matrix import matrix_batches, numbers_its_rows, open_matrix
@@ -127,7 +128,8 @@ def _open_file(source: str, settings: IngestSettings) -> EdgeSource:
     if kind == "parquet" and settings.format == "matrix":
         return open_parquet_matrix(source, size, settings)
     if kind in OPENERS:
-        return OPENERS[kind](source, size, settings)
+        opened = OPENERS[kind](source, size, settings)
+        return replace(opened, assumed=(*opened.assumed, *told_idle(source, kind, settings)))
     head = text_head(source, settings)
     if kind in WITHOUT_ROWS:
         if kind not in VALUED or wants_time(settings):

@@ -202,7 +202,7 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
     if known["format"] in OF_LINES and not {"format", "left", "right"} & set(given) and _is_plain_text(source, asked):
         before["format"] = known["format"]
     policies = IngestSettings.model_validate({**before, **given})
-    for name in _of_lines(source, policies) if before.get("skip") or before.get("comment") else ():
+    for name in _of_lines(source, policies) if {"skip", "comment", "encoding"} & set(before) else ():
         before.pop(name, None)
     named = known["columns"] != UNNAMED and "value" not in known["columns"]  # cells have columns of our own
     are_chosen = named and {_format_of(source, policies), known["format"]} <= set(CHOSEN)
@@ -222,7 +222,8 @@ def _of_lines(source: Edges, policies: IngestSettings) -> tuple[str, ...]:
     if isinstance(source, str | os.PathLike | Files):
         kind = typed_kind(files_of(source if isinstance(source, Files) else os.fspath(source))[0]) or "text"
         kind = _format_of(source, policies) if kind == "text" else kind
-    return {"excel": ("comment",), **dict.fromkeys(("table", "parquet", "duckdb"), ("comment", "skip"))}.get(kind, ())
+    of_text = "comment", "encoding"
+    return {"excel": of_text, **dict.fromkeys(("table", "parquet", "duckdb"), (*of_text, "skip"))}.get(kind, ())
 
 
 def _is_plain_text(source: Edges, asked: IngestSettings) -> bool:

@@ -197,6 +197,26 @@ def test_lines_are_not_left_out_of_what_has_none(tmp_path, kind, settings, form)
         bicliq.enumerate(written(kind, tmp_path), format=form, **settings)
 
 
+@pytest.mark.parametrize("kind", ["parquet", "xlsx", "jsonl"])
+@pytest.mark.parametrize(
+    "given", [{"delimiter": ";"}, {"encoding": "cp1252"}, {"header": False}, {"quotes": False}, {"multiline": True}]
+)
+def test_a_setting_of_text_that_has_no_effect_is_said(tmp_path, kind, given):
+    ((name, _),) = given.items()
+    has_effect = (kind, name) in {("xlsx", "header"), ("jsonl", "encoding")}
+    table = read(written(kind, tmp_path), **given)
+    said = [sentence for sentence in table.summary["assumed"] if "has no effect" in sentence]
+    assert len(said) == (0 if has_effect else 1)
+    assert all(f"{name} = " in sentence for sentence in said)
+
+
+def test_the_encoding_of_a_run_is_not_said_of_an_update_that_is_no_text(tmp_path):
+    (tmp_path / "a.csv").write_bytes("user,tags\nJosé,jam\n".encode("cp1252"))
+    bicliq.enumerate(tmp_path / "a.csv", store=tmp_path / "store", encoding="cp1252")
+    version = bicliq.update(tmp_path / "store", written("parquet", tmp_path))
+    assert not any("has no effect" in sentence for sentence in version.account.get("assumed", ()))
+
+
 @pytest.mark.parametrize("kind", ["parquet", "xlsx", "pandas", "jsonl"])
 def test_an_update_that_has_no_lines_takes_none_of_the_settings_of_its_run(tmp_path, kind):
     (tmp_path / "a.csv").write_text("user,tags\n! mid\nann,jam\n")
