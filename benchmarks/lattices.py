@@ -2,7 +2,8 @@
 
 `python -m benchmarks.lattices` measures bob-ross, a table of the shape of FIMI's mushroom (8,124
 objects of 23 species, each with one of some values in 23 columns, so 118 attributes) and one of the
-same kind with over a million concepts; `python -m benchmarks.lattices bob-ross 3` measures one.
+same kind with over a million concepts; `python -m benchmarks.lattices bob-ross 3` measures one, and
+`python -m benchmarks.lattices agaricus-lepiota.data` mushroom itself, as UCI has it.
 Where the library `concepts` is installed, it is measured on bob-ross, too.
 """
 
@@ -48,7 +49,7 @@ def species_table(seed: int, shares: tuple[float, ...], n: int = 8124) -> npt.ND
 
 def measure(name: str) -> None:
     """Print what one table takes: reading apart, then concepts and edges, files, and the basis."""
-    source = BOB_ROSS if name == "bob-ross" else as_rows(species_table(*SHAPES[name]))
+    source = BOB_ROSS if name == "bob-ross" else as_rows(table_of(name))
     bicliq.concepts({"a": ["x"]})
     context = bicliq.concepts(source, min_support=1.0).context
     started = time.process_time()
@@ -64,6 +65,14 @@ def measure(name: str) -> None:
         started = time.process_time()
         basis = bicliq.implications(context)
         print(f"{name}: {len(basis):,} implications: {time.process_time() - started:.2f} s", flush=True)
+
+
+def table_of(name: str) -> npt.NDArray[np.bool_]:
+    """The table of one of `SHAPES`; or of a file, a line an object: an attribute for each value of each column."""
+    if name in SHAPES:
+        return species_table(*SHAPES[name])
+    columns = np.array([line.split(",") for line in Path(name).read_text(encoding="utf-8").split()]).T
+    return np.hstack([column[:, None] == np.unique(column) for column in columns])
 
 
 def as_rows(table: npt.NDArray[np.bool_]) -> pa.Table:
