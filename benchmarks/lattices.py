@@ -68,7 +68,7 @@ def measure(name: str) -> None:
 
 
 def table_of(name: str) -> npt.NDArray[np.bool_]:
-    """The table of one of `SHAPES`; or of a file, a line an object: an attribute for each value of each column."""
+    """The table of one of `SHAPES`, or of a file of values, a line an object."""
     if name in SHAPES:
         return species_table(*SHAPES[name])
     columns = np.array([line.split(",") for line in Path(name).read_text(encoding="utf-8").split()]).T
