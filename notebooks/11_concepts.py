@@ -18,13 +18,13 @@
 # `bicliq[frames]` and a checkout.
 
 # %%
-from IPython.display import SVG
-
 import bicliq
 from bicliq.pipeline.extras import needs
 
 with needs("frames", "this notebook"):
     import pandas as pd
+
+from IPython.display import SVG
 
 paintings = "tests/data/contexts/bob-ross.cxt"
 lattice = bicliq.concepts(paintings)

@@ -92,6 +92,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Rack]:
         said = ["--host", names[0], "--port", str(port), "--no-dashboard", "--preload", "tests.faults.chatter"]
         told = {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "15s", "DASK_LOGGING__DISTRIBUTED": "info"}
         rack.start("dask", "scheduler", *said, **told)
+        wait_for(lambda: "Scheduler at:" in rack.log("dask"), 200)  # workers give up after half a minute
         for host in others:
             size = ["--nworkers", str(PER_HOST), "--nthreads", "1", "--host", host.address, "--no-dashboard"]
             host.start("dask", "worker", opened.scheduler, *size, **opened.variables)
