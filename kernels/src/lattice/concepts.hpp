@@ -1,16 +1,18 @@
-// concepts.hpp: the concepts of a context, numbered, and which cover which. // // What it finds:
-the cover edges of the lattice. Input: all maximal bicliques of the context, or // all with so many
-left vertices; the two concepts with an empty side are added here. They are // numbered by falling
-extent, then by intent, so 0 is the top. Method: of a concept with the list X // on one side, each
-vertex c of the other side that is not in the concept gives X ∩ c′, as bits // over X; the
-inclusion-maximal ones of these are the neighbours (Lindig 2000), found by falling // size. The
-other side of a neighbour is the concept's and all c that give the same bits: one that // gave more
-would be maximal instead. A hash of it tells the number, and its vertices confirm it. With //
-extents for X these are the lower covers, with intents the upper ones: either gives all edges, //
-and the side with fewer steps is taken. Bits are set one by one along the rows of X, or, of a //
-long X in a context whose columns fit memory as bits, ANDed by words. Cost: an edge of the //
-context that ends in X a step, and some words a pair of c and neighbour. Memory: 4 bytes an id // of
-either side and 60 a concept. // Reference: tests/reference/concepts.py.
+// concepts.hpp: the concepts of a context, numbered, and which cover which.
+//
+// What it finds: the cover edges of the lattice. Input: all maximal bicliques of the context, or
+// all with so many left vertices; the two concepts with an empty side are added here. They are
+// numbered by falling extent, then by intent, so 0 is the top. Method: of a concept with the list X
+// on one side, each vertex c of the other side that is not in the concept gives X ∩ c′, as bits
+// over X; the inclusion-maximal ones of these are the neighbours (Lindig 2000), found by falling
+// size. The other side of a neighbour is the concept's and all c that give the same bits: one that
+// gave more would be maximal instead. A hash of it tells the number, and its vertices confirm it.
+// With extents for X these are the lower covers, with intents the upper ones: either gives all
+// edges, and the side with fewer steps is taken. Bits are set one by one along the rows of X, or,
+// of a long X in a context whose columns fit memory as bits, ANDed by words. Cost: an edge of the
+// context that ends in X a step, and some words a pair of c and neighbour. Memory: 4 bytes an id of
+// either side and 60 a concept.
+// Reference: tests/reference/concepts.py.
 #pragma once
 
 #include "graphs/csr.hpp"
