@@ -453,16 +453,23 @@ def biclique_table(record: Record, state: str, first: int = 1) -> Table:
     table = Table(title=f"{largest} of run {of}, by {record['by']}", title_justify="left", caption_justify="left")
     if "null" in record:
         table.caption = _what_p_is(record["null"])
-    surprise = ["surprise"] if record["by"] == "surprise" else []
+    surprise = record["by"] == "surprise"
     share = ["p"] if "null" in record else []
-    for name in ("#", "left", "right", "edges", *surprise, *share):
+    for name in ("#", "left", "right", "edges", *(["by chance", "surprise"] * surprise), *share):
         table.add_column(name, justify="right")
     table.add_column("left members", overflow="fold")
     table.add_column("right members", overflow="fold")
     for rank, row in enumerate(rows, first):
         sizes = (f"{row[name]:,}" for name in ("n_left", "n_right", "n_edges"))
-        values = *(f"{row[name]:,.2f}" for name in surprise), *(_share(row[name]) for name in share)
-        table.add_row(str(rank), *sizes, *values, members(row["left"]), members(row["right"]))
+        beyond = (about(row["expected"]), f"{row['surprise']:,.2f}") if surprise else ()
+        table.add_row(
+            str(rank),
+            *sizes,
+            *beyond,
+            *(_share(row[name]) for name in share),
+            members(row["left"]),
+            members(row["right"]),
+        )
     return table
 
 
