@@ -164,7 +164,8 @@ def test_the_command_line_stores_shows_and_exports_by_surprise(tmp_path, capsys)
     ]
     assert invoke(["top", "-k", "3", "--by", "surprise", "--store", store]) == 0
     told = capsys.readouterr().out
-    assert f"{top[0]['surprise']:,.2f}" in told and "by chance" in " ".join(told.split())
+    assert f"{top[0]['surprise']:,.2f}" in told
+    assert "by chance" in " ".join(told.split())
     out = tmp_path / "out.parquet"
     assert invoke(["export", str(out), "--min-surprise", str(least), "--store", store, "--json"]) == 0
     exported = pq.read_table(out)["surprise"].to_pylist()
