@@ -209,6 +209,25 @@ class Moments:
         first, end = np.searchsorted(self._key, keys), np.searchsorted(self._key, keys, side="right")
         return [self._earliest(*row) for row in zip(first, end, strict=True)]
 
+    def of_members(self, left: Int32s, right: Int32s, spans: Spans) -> Int64s:
+        """Return when each left vertex acted first within the window of each right one.
+
+        Shape (left, right), in microseconds.
+
+        Examples
+        --------
+        >>> actions = Actions.of(np.int32([0, 0, 1]), np.int32([0, 0, 0]), np.array([0.0, 90.0, 100.0]))
+        >>> moments, group = Moments(actions, 60_000_000), (np.int32([0, 1]), np.int32([0]))
+        >>> moments.of_members(*group, moments.of(*group)).tolist()
+        [[90000000], [100000000]]
+        """
+        at = np.empty((len(left), len(right)), np.int64)
+        for column, (vertex, (begin, _)) in enumerate(zip(right.tolist(), spans, strict=True)):
+            for row, member in enumerate(left.tolist()):
+                first, end = np.searchsorted(self._key, [vertex << 32 | member, (vertex << 32 | member) + 1])
+                at[row, column] = self._time[first + np.searchsorted(self._time[first:end], begin)]
+        return at
+
     def _earliest(self, first: Int64s, end: Int64s) -> tuple[int, int]:
         at, who = rows_of_ranges(first, end - first)
         order = np.argsort(self._time[at], kind="stable")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import os
 import time
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,13 @@ import pyarrow as pa
 from bicliq import kernels
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import Edges
+from bicliq.pipeline.graphs.actions import MICROSECONDS
 from bicliq.pipeline.graphs.bipartite import Int32s
 from bicliq.pipeline.questions.members import Part
-from bicliq.pipeline.report.answers import find_page
+from bicliq.pipeline.report.answers import LISTED, find_page
 from bicliq.pipeline.report.frame import write_page
+from bicliq.pipeline.report.groups import COLUMNS, ROWS
+from bicliq.pipeline.report.times import Timed, Times
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.in_step import InStep, expand, read_timed
@@ -92,9 +96,23 @@ def find_in_step(
     if report is not None:
         members = [(np.array(left, np.int32), np.array(right, np.int32)) for _, left, right in groups]
         sides = part.left_ids, part.right_ids
-        page = (record, table.summary, part.graph, members, sides)
+        page = (record, table.summary, part.graph, members, sides, _timed(members, part, found))
         record["report"] = write_page(report, lambda: find_page(*page), overwrite=True)
     return {**record, **account(table.summary)}
+
+
+def _timed(groups: list[tuple[Int32s, Int32s]], part: Part, found: InStep) -> list[Timed]:
+    """What the page says of the groups that it lists."""
+    chance, moments, timed, rows = found.by_chance(part.graph), found.moments, [], found.table.rows
+    assert rows is not None
+    first, last = float(rows.time.min()), float(rows.time.max())
+    for left, right in groups[:LISTED]:
+        spans, drawn, columns = moments.of(left, right), left[:ROWS], right[:COLUMNS]
+        labels = itertools.product(part.labels("left", drawn), part.labels("right", columns))
+        acted = moments.of_members(drawn, columns, spans[: len(columns)]).ravel() / MICROSECONDS
+        by_edge = Times(first, last, dict(zip(labels, acted.tolist(), strict=True)), to_the_second=True)
+        timed.append(Timed(by_edge, *chance.of(left, right, spans)))
+    return timed
 
 
 def _refuse_other_questions(asked: FindAsked, in_step: str | None) -> None:

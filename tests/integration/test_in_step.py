@@ -159,7 +159,13 @@ def test_numbers_are_seconds_and_frames_keep_their_zone():
 def test_a_page_of_the_answer_is_written(shares, tmp_path, capsys):
     page = tmp_path / "page.html"
     record(capsys, "find", shares, *COLUMNS, "--nulls", "drop", "--in-step", "60s", "--report", str(page))
-    assert "ann" in page.read_text()
+    text = page.read_text()
+    assert "which all of them acted within one window" in text
+    assert 'class="tick member"' in text
+    assert text.count("<title>first seen 2026-01-01 00:00:20</title>") == 2, "bob at x, in the groups with ann"
+    assert "<title>first seen 2026-01-02 00:00:30</title>" in text
+    assert "from 2026-01-01 00:00:00 to 2026-01-02 00:00:30" in text
+    assert "surprise" in text
 
 
 @pytest.mark.parametrize(
