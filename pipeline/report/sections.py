@@ -209,7 +209,7 @@ def groups_that_matter(facts: Facts) -> str:
 
 
 def drawn_groups(pictures: list[GroupPicture], times: Times | Sequence[Times] | None = None) -> str:
-    """Draw groups with what is around each, and say what the colours mean; times of all, or each."""
+    """Draw groups with what is around each, and explain the colours; times of all, or of each."""
     key = "".join(
         f'<span class="key" style="background:var({colour})"></span>{said}'
         for colour, said in (("--left", "in the group"), ("--right", "edge around it"), ("--absent", "no edge"))
