@@ -39,6 +39,8 @@ class Part:
         Why no group can be an answer; None: some may be.
     fold
         Forms in which labels were united.
+    members
+        Sides and vertices that each answer has to hold.
     """
 
     graph: BipartiteGraph
@@ -48,6 +50,7 @@ class Part:
     left_out: dict[str, int] = field(default_factory=dict)
     why_none: str | None = None
     fold: str | None = None
+    members: list[tuple[str, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.kept = {"left": np.ones(self.graph.n_left, np.bool_), "right": np.ones(self.graph.n_right, np.bool_)}
@@ -81,6 +84,7 @@ class Part:
         """Keep what is joined to all of these members: the subgraph that they span."""
         whole = {side: self.kept[side].copy() for side in SIDES}
         members = [(label, *self._member(label)) for label in labels]
+        self.members = [(side, place) for _, side, place in members]
         for label, side, place in members:
             if not whole[side][place]:
                 raise InputError(f"containing = {label!r}: other options leave this member out")
