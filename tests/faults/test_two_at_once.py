@@ -90,11 +90,13 @@ def a_plan_is_there(store: Store) -> bool:
     return any(store.run(run).has("plan.json") for run in store.runs())
 
 
+BY_DAY = [("here", "an object store"), ("nobody", "a disk")]
+
+
 @pytest.mark.parametrize(
     ("killed", "place"),
-    [("here", "an object store"), ("nobody", "a disk")]
-    + [
-        pytest.param(*case, marks=by_night)
+    [
+        pytest.param(*case, marks=() if case in BY_DAY else by_night)
         for case in itertools.product(("nobody", "here", "on workers"), ("a disk", "an object store"))
     ],
 )
