@@ -32,7 +32,7 @@ LISTED = 500
 """Groups, counts or cliques that a page lists; it says how many more there are."""
 
 VALUES = {
-    "edges": "left vertices times right vertices",
+    "edges": "edges between its left and right vertices",
     "vertices": "left vertices and right vertices together",
     "balanced": "vertices of the smaller side",
     "weight": "the weights of its members, or of its edges",
@@ -68,8 +68,9 @@ def find_page(
     null = record.get("null", {"tables": 0})
     told = ["value", *["p"] * bool(null["tables"])]
     values = [{key: group[key] for key in told} for group in record["groups"][:LISTED]]
-    rows = [value | row_of(graph, group, labels) for value, group in zip(values, groups, strict=False)]
-    shown = pictures_of(graph, groups[:DRAWN], labels)
+    gapped = "missing" in record
+    rows = [value | row_of(graph, group, labels, gapped) for value, group in zip(values, groups, strict=False)]
+    shown = pictures_of(graph, groups[:DRAWN], labels, gapped)
     heading = None if by == "surprise" and not record["diverse"] else _value_in_words(record)
     listed = table_of_groups("All of them", _of(len(groups), len(rows), "groups") + _p(null), rows, heading)
     out = [(f"left out: {why}", f"{n:,}") for why, n in record["left_out"].items()]
@@ -77,7 +78,7 @@ def find_page(
         f" The first {len(shown)} are drawn.</p>{drawn_groups(shown)}" if shown else f"</p><p>{_why_none(record)}</p>"
     )
     parts = [
-        f"<h1>{escape(found)} in {escape(name)}</h1><p>{GAPPED if 'missing' in record else MAXIMAL}</p>{_proven(record)}{tiles(_best(record))}",
+        f"<h1>{escape(found)} in {escape(name)}</h1><p>{GAPPED if gapped else MAXIMAL}</p>{_proven(record)}{tiles(_best(record))}",
         f"<section><h2>The best</h2><p>By {escape(by)}: {VALUES[by]}.{_diverse(record)}{drawn}</section>",
         *([listed] if rows else []),
         table_read(summary, out),
