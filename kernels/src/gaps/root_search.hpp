@@ -409,7 +409,8 @@ class RootSearch {
     each_place(level(depth, 0), [&](u32 place) { sum += sums_[depth][place]; });
     return sum;
   }
-  /// What an other adds at most: its choice costs least where they are many, a gap where pairs are few.
+  /// What an other adds at most: its choice costs least where they are many, and a gap where pairs
+  /// are few.
   i64 worth(u32 depth, u32 place, u32 gaps, u32 n_others, u32 most_others) const {
     if (!wanted_.sums || !wanted_.sums->is_surprise()) return sum_of(depth, place);
     const i64 choice = bounds_.cost_of_others(most_others) - bounds_.cost_of_others(most_others - 1);

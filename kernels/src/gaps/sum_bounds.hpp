@@ -2,8 +2,9 @@
 //
 // Mates and others are as in root_search.hpp. Method: with so many mates so far, each other has a
 // sum; with one mate more it gains no more than its best edge does. The best of both, b of each,
-// bound the sum of b others and s more mates, less what the choice costs. Gaps are taken to be free.
-// Costs are concave in the number that is chosen, so that of numbers of mates the ends are best.
+// bound the sum of b others and s more mates, less what the choice costs; the choice of gaps is
+// taken to be free. Costs are concave in the number that is chosen, so that of numbers of mates the
+// ends are best.
 #pragma once
 
 #include "gaps/gap_groups.hpp"
