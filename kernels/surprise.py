@@ -169,14 +169,23 @@ class SurpriseTerms:
         ids = [np.asarray(side, np.int32) for side in (left, right)]
         ends = [np.array([0, len(side)], np.int32) for side in ids]
         batch = BicliqueBatch(ends[0], ids[0], ends[1], ids[1], np.zeros(1, np.int32))
-        odds = np.add.outer(self.left[ids[0]], self.right[ids[1]]) * SURPRISE_UNIT
         value = float(self.of(batch)[0])
         if missing is not None:
             gaps = (self.left[missing[:, 0]] + self.right[missing[:, 1]]) * SURPRISE_UNIT
             value -= float((np.logaddexp(0, gaps) + np.logaddexp(0, -gaps)).sum())  # −ln p and −ln(1 − p)
-            m = len(missing)
-            value -= _ways(odds.size, m) + log((m + 1) * (m + 2))
-        return value, float((1 / (1 + np.exp(odds))).sum())
+            pairs, m = len(ids[0]) * len(ids[1]), len(missing)
+            value -= _ways(pairs, m) + log((m + 1) * (m + 2))
+        return value, self.expected(*ids)
+
+    def expected(self, left: Any, right: Any) -> float:
+        """Return how many edges chance puts into a block on average: O(edges of the block).
+
+        Examples
+        --------
+        >>> SurpriseTerms.of_degrees([1, 1], [1, 1]).expected([0, 1], [0])
+        1.0
+        """
+        return float((1 / (1 + np.exp(np.add.outer(self.left[left], self.right[right]) * SURPRISE_UNIT))).sum())
 
     @property
     def arrays(self) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array, Int32Array, int, int]:

@@ -164,7 +164,7 @@ def diff(
     Each is shown beside the one of the other kind that shares most edges with it: what it grew
     from, or what is left of it.
     """
-    from bicliq.flows.cli import console
+    from bicliq.flows.cli import console, groups
     from bicliq.pipeline.questions.members import read_weights
     from bicliq.pipeline.results.changes import changes_between
     from bicliq.pipeline.store.choice import Choice
@@ -178,7 +178,7 @@ def diff(
         record = {"store": settings.store, "by": by, **changes.record(limit, by, weights)}
         if out is not None:
             record["out"], record["rows"] = out, changes.write(out, overwrite=overwrite)
-    console.answer(record, json, console.changes_tables)
+    console.answer(record, json, groups.changes_tables)
 
 
 @room.command("compact", "bicliq compact --store shop-store", "bicliq compact 3f2a --store shop-store")

@@ -185,6 +185,14 @@ class FindAsked:
         beyond_chance = self.by == "surprise" and self.min_surprise is None
         return kernels.SurpriseTerms.unit if beyond_chance else self.min_surprise
 
+    def why_none(self, found: bool, proven: bool) -> str | None:
+        """Say why there is no group beyond chance, where that was asked for and none was found."""
+        if self.by != "surprise" or self.min_surprise is not None or found:
+            return None
+        if not proven:
+            return f"none beyond chance was found within {self.seconds:g} seconds"
+        return "nothing is beyond what chance gives in a table of these degrees"
+
     @property
     def most_missing_each(self) -> int:
         """Pairs of one member that may be missing."""
@@ -388,7 +396,7 @@ def _find(
     part.limit_degree("left", asked.max_left_degree)
     part.limit_degree("right", asked.max_right_degree)
     part.stay_within(asked.within)
-    members = part.contain(asked.containing, asked.most_missing_each)
+    part.contain(asked.containing, asked.most_missing_each)
     options: dict[str, Any] = {name: getattr(search, name) for name in _SIZES}
     if asked.by == "weight" and not asked.weighs_edges:
         options["left_weights"] = part.weights("left", asked.left_weights)
@@ -410,7 +418,8 @@ def _find(
         options |= {"missing": asked.missing, "missing_each": asked.missing_each}
     more = {"min_value": asked.min_value, "diverse": asked.diverse, "progress": told}
     if asked.missing:
-        result = search_for(*csr, asked.top, by, time_limit=asked.seconds, containing=members, **more, **options)
+        containing = [[place for own, place in part.members if own == side] for side in ("left", "right")]
+        result = search_for(*csr, asked.top, by, time_limit=asked.seconds, containing=containing, **more, **options)
     else:
         result = place.run(
             lambda backend: search_for(
@@ -444,7 +453,7 @@ def _find(
             for side, ids in (("left", part.left_ids), ("right", part.right_ids))
         },
         "left_out": part.left_out,
-        "why_none": part.why_none or _why_no_surprise(asked, result),
+        "why_none": part.why_none or asked.why_none(bool(result.groups), result.proven),
         "n_left": graph.n_left,
         "n_right": graph.n_right,
         "n_edges": graph.n_edges,
@@ -465,14 +474,6 @@ def _find(
         labels = (part.left_ids, part.right_ids)
         record["report"] = write_page(report, lambda: find_page(record, summary, graph, groups, labels), overwrite=True)
     return record
-
-
-def _why_no_surprise(asked: FindAsked, result: kernels.FindResult) -> str | None:
-    if asked.by != "surprise" or asked.min_surprise is not None or result.groups:
-        return None
-    if not result.proven:
-        return f"none beyond chance was found within {asked.seconds:g} seconds"
-    return "nothing is beyond what chance gives in a table of these degrees"
 
 
 def _labelled(group: kernels.Group, by: str, part: Part, graph: BipartiteGraph) -> dict[str, Any]:

@@ -40,6 +40,8 @@ class Part:
         Why no group can be an answer; None: some may be.
     fold
         Forms in which labels were united.
+    members
+        Sides and vertices that each answer has to hold.
     """
 
     graph: BipartiteGraph
@@ -49,6 +51,7 @@ class Part:
     left_out: dict[str, int] = field(default_factory=dict)
     why_none: str | None = None
     fold: str | None = None
+    members: list[tuple[str, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.kept = {"left": np.ones(self.graph.n_left, np.bool_), "right": np.ones(self.graph.n_right, np.bool_)}
@@ -78,11 +81,12 @@ class Part:
             if named[side].any():
                 self._leave("within", side, named[side])
 
-    def contain(self, labels: tuple[str, ...], gaps: int = 0) -> tuple[list[int], list[int]]:
-        """Keep what misses so few of these members, and return them: left and right vertices."""
+    def contain(self, labels: tuple[str, ...], gaps: int = 0) -> None:
+        """Keep what is joined to all of these members, or misses so few: the subgraph they span."""
         whole = {side: self.kept[side].copy() for side in SIDES}
         members = [(label, *self._member(label)) for label in labels]
-        named = {side: sorted({place for _, own, place in members if own == side}) for side in SIDES}
+        self.members = [(side, place) for _, side, place in members]
+        named = {side: sorted({place for own, place in self.members if own == side}) for side in SIDES}
         joined = {side: np.zeros(len(self.kept[side]), np.int64) for side in SIDES}
         for label, side, place in members:
             if not whole[side][place]:
@@ -100,7 +104,6 @@ class Part:
             self.why_none = f"{shown(apart[0])} is not joined to {few} of {others}, so no group holds these members"
             for side in SIDES:
                 self._leave("containing", side, np.zeros(len(self.kept[side]), np.bool_))
-        return named["left"], named["right"]
 
     def weights(self, side: str, of: str | Mapping[Any, float] | None) -> npt.NDArray[np.float64] | None:
         """Weights of a side: of a file or by label; vertices that are not listed weigh 0."""

@@ -127,8 +127,12 @@ def row_of(graph: BipartiteGraph, group: Group, labels: Any, may_miss: bool = Fa
     missing = kernels.missing_pairs(graph.indptr, graph.indices, *group)
     sizes = {"n_left": n_left, "n_right": n_right, "n_edges": n_left * n_right - len(missing)}
     surprise, expected = graph.surprise_terms.of_group(*group, missing if may_miss else None)
-    chance = {"surprise": round(surprise, 1), "expected": float(f"{expected:.2g}")}
-    return {**sizes, **chance, "left": left, "right": right}
+    return {**sizes, **chance_of(surprise, expected), "left": left, "right": right}
+
+
+def chance_of(surprise: float, expected: float) -> dict[str, float]:
+    """Return what a row says of chance."""
+    return {"surprise": round(surprise, 1), "expected": float(f"{expected:.2g}")}
 
 
 def _labels(ids: Any, dense: Ids) -> list[Any]:
