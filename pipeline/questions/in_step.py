@@ -122,6 +122,7 @@ def _refuse_other_questions(asked: FindAsked, in_step: str | None) -> None:
         "weights of edges": asked.weighs_edges,
         "diverse": asked.diverse,
         "null": bool(asked.null),
+        f"missing = {asked.missing}, for an action that is missing has no time": bool(asked.missing),
     }
     if asked.top < 1:
         raise InputError(f"top is {asked.top}; it must be a whole number of at least 1")
