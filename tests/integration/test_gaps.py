@@ -209,3 +209,37 @@ def test_a_gpu_is_refused_and_is_not_taken_by_itself(capsys: pytest.CaptureFixtu
 def test_groups_in_step_have_no_gaps():
     with pytest.raises(BicliqError, match="an action that is missing has no time"):
         bicliq.find([("ann", "tea", 1), ("bob", "tea", 2)], missing=1, left="0", right="1", time="2", in_step="60s")
+
+
+def _updated(folder: Path, pairs: list[tuple[str, str]], *, delete: bool = False) -> None:
+    pq.write_table(pa.table({"left": [u for u, _ in pairs], "right": [v for _, v in pairs]}), folder / "new.parquet")
+    asked = ["update", str(folder / "new.parquet"), "--store", str(folder / "store"), *["--delete"] * delete]
+    assert invoke(asked) == 0
+
+
+def test_diff_says_which_groups_with_gaps_are_complete_now(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    pq.write_table(_with_holes()[0], tmp_path / "base.parquet")
+    sizes = ["--min-left", "3", "--min-right", "3", "--store", str(tmp_path / "store")]
+    assert invoke(["run", str(tmp_path / "base.parquet"), *sizes]) == 0
+    _updated(tmp_path, [("a1", "a2"), ("a5", "a0"), ("b2", "b8"), ("new", "i1")])
+    capsys.readouterr()
+    asked = ["diff", "--missing", "4", "--by", "surprise", *sizes]
+    assert invoke([*asked, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    first, second = record["gaps"]["groups"]
+    assert (first["complete"], sorted(first["filled"]), first["lacking"]) == (True, [["a1", "a2"], ["a5", "a0"]], [])
+    assert (second["complete"], second["filled"], second["lacking"]) == (False, [["b2", "b8"]], [["b4", "b3"]])
+    assert record["gaps"]["proven"]
+    assert record["gaps"]["searched"] >= 2
+    assert invoke(asked) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "1 complete in" in said
+    assert "a1–a2" in said
+    _updated(tmp_path, [("a0", "a1"), ("b4", "b3")], delete=True)
+    _updated(tmp_path, [("b4", "b3")])
+    capsys.readouterr()
+    assert invoke([*asked, "--json"]) == 0
+    (group,) = json.loads(capsys.readouterr().out)["gaps"]["groups"]
+    assert (group["complete"], group["filled"]) == (True, [["b4", "b3"]])
+    assert invoke(["diff", "--missing", "4", "--by", "left", *sizes]) == 2
+    assert "which is one side alone" in " ".join(capsys.readouterr().err.split())
