@@ -102,8 +102,9 @@ demo: setup
 
 # Four processes, on two cores as well, since half of the time is waiting; tests of a file, and
 # those of one Prefect server, stay together (tests/conftest.py). Where such a process dies the
-# others end too, since xdist 3.8 would wait for the tests that it had left.
-PYTEST = $(BIN)/python -m pytest --numprocesses 4 --dist loadgroup --no-loadscope-reorder --max-worker-restart 0 --durations 20
+# others end too, since xdist 3.8 would wait for the tests that it had left. The rules of the house
+# are tried by `make lint`.
+PYTEST = $(BIN)/python -m pytest --ignore tests/house --numprocesses 4 --dist loadgroup --no-loadscope-reorder --max-worker-restart 0 --durations 20
 test: setup-dev
 	$(PYTEST)
 

@@ -166,7 +166,7 @@ def _written(found: Itemsets | Rules, out: str | None, overwrite: bool, bom: boo
 
 
 def _sets_shown(record: dict[str, Any]) -> RenderableType:
-    from bicliq.flows.cli.console import members
+    from bicliq.flows.cli.groups import members
     from bicliq.flows.words import many
 
     title = f"{many(record['found'], record['kind'] + ' itemset')} of {_of_baskets(record)}"
@@ -175,7 +175,7 @@ def _sets_shown(record: dict[str, Any]) -> RenderableType:
 
 
 def _rules_shown(record: dict[str, Any]) -> RenderableType:
-    from bicliq.flows.cli.console import members
+    from bicliq.flows.cli.groups import members
     from bicliq.flows.words import many
 
     columns = list(dict.fromkeys(["support", "confidence", "lift", record["metric"]]))

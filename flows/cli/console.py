@@ -10,7 +10,6 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
+from bicliq.flows.cli.groups import share_of
 from bicliq.flows.cli.objects import Record, print_json
 from bicliq.flows.cli.options import in_options
 from bicliq.flows.words import BETWEEN, graph_size, how_far, label, many, read_in_words, update_in_words
@@ -26,13 +26,9 @@ from bicliq.pipeline.events import say_as_json, shown_as_json
 from bicliq.pipeline.redact import printable
 from bicliq.pipeline.run import Observer
 from bicliq.pipeline.stages.forecast import in_words
-from bicliq.pipeline.words import about
 
 if TYPE_CHECKING:
     from bicliq.pipeline.questions.find import Reached
-
-MEMBERS_SHOWN = 8
-"""Members of a side that a table shows before it says how many more there are."""
 
 
 class _Plain(Console):
@@ -307,7 +303,7 @@ def _counts_by_chance(record: Record) -> Table:
         found = row["random"]
         mean = "" if found["mean"] is None else f"{Decimal(found['mean']):,.{0 if len(row['count']) > 3 else 2}f}"
         z = "" if found["z"] is None else f"{found['z']:,.2f}"
-        table.add_row(f"{row['p']} × {row['q']}", f"{int(row['count']):,}", mean, z, _share(found["p"]))
+        table.add_row(f"{row['p']} × {row['q']}", f"{int(row['count']):,}", mean, z, share_of(found["p"]))
     return table
 
 
@@ -445,127 +441,6 @@ def _verified_run(r: Record) -> str:
     )
 
 
-def biclique_table(record: Record, state: str, first: int = 1) -> Table:
-    """Bicliques with their members, the longer lists cut; what a run's state is stands above."""
-    rows = record["bicliques"]
-    largest = f"the {len(rows):,} largest" if len(rows) != 1 else "the largest"
-    of = record["run"] + ("" if record["complete"] else f" ({state})")
-    table = Table(title=f"{largest} of run {of}, by {record['by']}", title_justify="left", caption_justify="left")
-    if "null" in record:
-        table.caption = _what_p_is(record["null"])
-    surprise = ["surprise"] if record["by"] == "surprise" else []
-    share = ["p"] if "null" in record else []
-    for name in ("#", "left", "right", "edges", *surprise, *share):
-        table.add_column(name, justify="right")
-    table.add_column("left members", overflow="fold")
-    table.add_column("right members", overflow="fold")
-    for rank, row in enumerate(rows, first):
-        sizes = (f"{row[name]:,}" for name in ("n_left", "n_right", "n_edges"))
-        values = *(f"{row[name]:,.2f}" for name in surprise), *(_share(row[name]) for name in share)
-        table.add_row(str(rank), *sizes, *values, members(row["left"]), members(row["right"]))
-    return table
-
-
-def _share(p: float | None) -> str:
-    """A p-value; there is none where no random table was done in time."""
-    return "–" if p is None else f"{p:.3g}"
-
-
-def _what_p_is(null: Record) -> str:
-    if not null["tables"]:
-        return f"none of {many(null['asked'], 'random table')} was done in time: p is not known"
-    unproven = f"; {null['unproven']:,} were not searched to their end" if null["unproven"] else ""
-    tables = many(null["tables"], "random table")
-    return f"p: the share of {tables} of the same degrees, and of this one, whose best group is worth as much{unproven}"
-
-
-def groups_table(record: Record) -> Group:
-    """The best groups with their members, and what restrictions left out."""
-    groups = record["groups"]
-    said: list[RenderableType] = []
-    known = "" if record["proven"] else ", the best in time: not proven"
-    covers = record["diverse"]
-    cover = f", together {groups[-1]['share']:.1%} of all edges" if covers and groups else ""
-    table = Table(title=f"{many(len(groups), 'group')} by {record['by']}{cover}{known}", title_justify="left")
-    chance, null, gaps = record["by"] == "surprise", "null" in record, "missing" in record
-    value = f"{record['by']} added" if covers else record["by"]
-    for name in (
-        "#",
-        "left",
-        "right",
-        value,
-        *(["edges by chance"] * chance),
-        *(["covered"] * covers),
-        *(["p"] * null),
-    ):
-        table.add_column(name, justify="right")
-    table.add_column("left members", overflow="fold")
-    table.add_column("right members", overflow="fold")
-    if gaps:
-        table.add_column("missing", overflow="fold")
-    for rank, group in enumerate(groups, 1):
-        value = f"{group['value']:,.2f}" if isinstance(group["value"], float) else f"{group['value']:,}"
-        sizes = f"{group['n_left']:,}", f"{group['n_right']:,}"
-        expected = [about(group["expected"])] if chance else []
-        share = [f"{group['share']:.2%}"] if covers else []
-        share += [_share(group["p"])] if null else []
-        right = _in_step(group) if "windows" in group else members(group["right"])
-        missed = [members([f"{left}–{right}" for left, right in group["missing"]])] if gaps else []
-        table.add_row(str(rank), *sizes, value, *expected, *share, members(group["left"]), right, *missed)
-    said.append(
-        table
-        if groups
-        else f"no group: {record['why_none']}"
-        if record["why_none"]
-        else f"no group{known or ' of these sizes'}"
-    )
-    if null:
-        said.append(_what_p_is(record["null"]) if groups else "no random table was asked: there is no group to compare")
-    if record["left_out"]:
-        said.append(
-            "left out: " + ", ".join(f"{n:,} ({why.replace('_', ' ')})" for why, n in record["left_out"].items())
-        )
-    return Group(*said)
-
-
-def changes_tables(record: Record) -> Group:
-    """What appeared and what vanished, each beside what it was or became."""
-    said: list[RenderableType] = []
-    if record["unchanged"]:
-        said.append(f"the last update changed nothing (all that is in {', '.join(record['unchanged'])} was so already)")
-    if record["left_window"]:
-        said.append(f"{many(record['left_window'], 'row')} left the window")
-    if record["dropped_by_window"]:
-        said.append(f"{many(record['dropped_by_window'], 'row')} came too late for the window")
-    for kind, became in (("appeared", "was"), ("vanished", "became")):
-        rows, n = record[kind], record[f"n_{kind}"]
-        title = f"{many(n, 'group')} {kind} from {record['before']} to {record['after']}; by {record['by']}"
-        table = Table(title=title, title_justify="left")
-        for name in ("#", "left", "right", "how", became):
-            table.add_column(name, justify="left" if name == "how" else "right")
-        table.add_column("left members", overflow="fold")
-        table.add_column("right members", overflow="fold")
-        for rank, row in enumerate(rows, 1):
-            other = row["other"]
-            size = "" if other is None else f"{other['n_left']:,} × {other['n_right']:,}"
-            sizes = f"{row['n_left']:,}", f"{row['n_right']:,}"
-            table.add_row(str(rank), *sizes, row["how"], size, members(row["left"]), members(row["right"]))
-        said.append(table if rows else title.split(";")[0])
-    if "out" in record:
-        said.append(f"{record['out']}: {many(record['rows'], 'group')}")
-    return Group(*said)
-
-
-def page_table(record: Record, state: str) -> Table:
-    """A page of bicliques; how many there are stands above."""
-    table = biclique_table(record, state, 1 + (record["page"] - 1) * record["size"])
-    pages = -(-record["matching"] // record["size"])
-    of = "" if record["complete"] else f" ({state})"
-    found = many(record["matching"], "biclique")
-    table.title = f"{found} of run {record['run']}{of}, by {record['by']}; page {record['page']:,} of {pages:,}"
-    return table
-
-
 def exported(record: Record) -> str:
     """What an export wrote, as one line."""
     more = "" if record["complete"] else "; the run is not complete: there are more"
@@ -573,24 +448,6 @@ def exported(record: Record) -> str:
     guarded = f"; {many(record['guarded'], 'label')} got an apostrophe, being no formula (--no-guard)"
     said = f"{record['path']}: {found}, {record['bytes']:,} bytes of {record['format']}"
     return f"{said}{guarded if record['guarded'] else ''}{more}"
-
-
-def members(labels: list[Any]) -> str:
-    """Return the first of some labels, and how many more there are."""
-    shown = BETWEEN.join(map(label, labels[:MEMBERS_SHOWN]))
-    more = len(labels) - MEMBERS_SHOWN
-    return f"{shown}{BETWEEN}… {more:,} more" if more > 0 else shown
-
-
-def _in_step(group: Record) -> str:
-    """Right members of a group in step, each with when it began there and how long it took."""
-    shown = []
-    for member, window in zip(group["right"][:MEMBERS_SHOWN], group["windows"], strict=False):
-        start, end = (datetime.fromisoformat(window[name]) for name in ("start", "end"))
-        seconds = f"{(end - start).total_seconds():.6f}".rstrip("0").rstrip(".")
-        shown.append(f"{label(member)} ({start.replace(tzinfo=None).isoformat(' ')} UTC + {seconds} s)")
-    more = group["n_right"] - MEMBERS_SHOWN
-    return BETWEEN.join(shown) + (f"{BETWEEN}… {more:,} more" if more > 0 else "")
 
 
 def facts(record: Record) -> str:

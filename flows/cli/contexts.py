@@ -214,7 +214,7 @@ def _answer_implications(
 
 
 def _implications_shown(record: dict[str, Any]) -> RenderableType:
-    from bicliq.flows.cli.console import members
+    from bicliq.flows.cli.groups import members
     from bicliq.flows.words import many
 
     title = f"{many(record['found'], 'implication')}, the {record['basis']} basis of {_sides(record)}"
@@ -225,7 +225,7 @@ def _implications_shown(record: dict[str, Any]) -> RenderableType:
 
 
 def _shown(record: dict[str, Any]) -> RenderableType:
-    from bicliq.flows.cli.console import members
+    from bicliq.flows.cli.groups import members
     from bicliq.flows.words import many
 
     covers = many(record["covers"], "cover edge")
@@ -249,7 +249,7 @@ def _shown(record: dict[str, Any]) -> RenderableType:
 
 
 def _in_braces(sets: list[list[Any]] | None) -> str:
-    from bicliq.flows.cli.console import members
+    from bicliq.flows.cli.groups import members
 
     return "" if sets is None else members(["{" + members(some) + "}" for some in sets])
 

@@ -71,14 +71,14 @@ def top(
     json: Json = False,
 ) -> None:
     """Show the largest bicliques of a run, with their original ids."""
-    from bicliq.flows.cli import console
+    from bicliq.flows.cli import console, groups
     from bicliq.pipeline.store.results import open_run
 
     opened = open_run(settings.store, run)
     rows = opened.top(k, by, ids=not dense).to_pylist()
     compared = _compared(opened, by, rows, (null, seed, time_limit), json)
     record = {"run": opened.run, "by": by, **opened.state.record(), **compared, "bicliques": rows}
-    console.answer(record, json, lambda shown: console.biclique_table(shown, str(opened.state)))
+    console.answer(record, json, lambda shown: groups.biclique_table(shown, str(opened.state)))
 
 
 def _compared(
@@ -126,23 +126,23 @@ def show(
     json: Json = False,
 ) -> None:
     """Show the bicliques of a run that were chosen, page by page, with their original ids."""
-    from bicliq.flows.cli import console
+    from bicliq.flows.cli import console, groups
 
     bounds = (min_left, max_left, min_right, max_right, min_edges, max_edges, with_left, with_right, min_surprise)
-    groups = _chosen(settings, run, *bounds)
-    rows = groups.page(page, size, by).to_pylist()
-    state = groups.run.state
-    compared = _compared(groups.run, by, rows, (null, seed, time_limit), json)
+    chosen = _chosen(settings, run, *bounds)
+    rows = chosen.page(page, size, by).to_pylist()
+    state = chosen.run.state
+    compared = _compared(chosen.run, by, rows, (null, seed, time_limit), json)
     record = {
-        "run": groups.run.run,
+        "run": chosen.run.run,
         "by": by,
         **state.record(),
         **compared,
-        "matching": len(groups),
+        "matching": len(chosen),
         "page": page,
         "size": size,
     }
-    console.answer({**record, "bicliques": rows}, json, lambda shown: console.page_table(shown, str(state)))
+    console.answer({**record, "bicliques": rows}, json, lambda shown: groups.page_table(shown, str(state)))
 
 
 @room.command(

@@ -149,7 +149,7 @@ def find(
     json: Json = False,
 ) -> None:
     """Find the best maximal bicliques, without listing all: of an edge table, or of a run."""
-    from bicliq.flows.cli import console
+    from bicliq.flows.cli import console, groups
     from bicliq.pipeline.errors import InputError
     from bicliq.pipeline.questions.find import FindAsked, find_in_run, find_in_table
 
@@ -186,7 +186,7 @@ def find(
             record = find_in_run(run, asked, settings, report, tell)
     else:
         raise InputError("name an edge table, or a run of the store with --run, one of the two")
-    console.answer(record, json, console.groups_table)
+    console.answer(record, json, groups.groups_table)
 
 
 @room.command(

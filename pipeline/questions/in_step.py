@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import os
 import time
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,13 @@ import pyarrow as pa
 from bicliq import kernels
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import Edges
+from bicliq.pipeline.graphs.actions import MICROSECONDS
+from bicliq.pipeline.graphs.bipartite import Int32s
 from bicliq.pipeline.questions.members import Part
-from bicliq.pipeline.report.answers import find_page
+from bicliq.pipeline.report.answers import LISTED, find_page
 from bicliq.pipeline.report.frame import write_page
+from bicliq.pipeline.report.groups import COLUMNS, ROWS
+from bicliq.pipeline.report.times import Timed, Times
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.in_step import InStep, expand, read_timed
@@ -48,14 +53,16 @@ def find_in_step(
     part.limit_degree("left", asked.max_left_degree)
     part.limit_degree("right", asked.max_right_degree)
     part.stay_within(asked.within)
+    part.contain(asked.containing)
     weights = None
     if asked.by == "weight":
         weights = tuple(part.weights(*side) for side in (("left", asked.left_weights), ("right", asked.right_weights)))
     read = time.perf_counter()
     found = expand(table, settings, part.kept)
-    stream = found.search_windows(_until(started, asked.time_limit))
+    best = BeyondChance(asked, part, found) if asked.by == "surprise" else Best(asked, part, weights)
     expanded = time.perf_counter()
-    best = Best(asked, weights)
+    # A limit that was given is for all; the one that surprise has by itself is for the search.
+    stream = found.search_windows(_until(expanded if asked.time_limit is None else started, asked.seconds))
     with stream:
         for batch in stream:
             best.take(found.groups_among(batch))
@@ -65,7 +72,7 @@ def find_in_step(
     ended = time.perf_counter()
     result = stream.result
     record = {
-        "groups": [_labelled(entry, part, found) for entry in groups],
+        "groups": [_labelled(entry, part, found) | best.expected(entry) for entry in groups],
         "proven": result.complete,
         "by": asked.by,
         "diverse": False,
@@ -74,7 +81,7 @@ def find_in_step(
             for side, ids in (("left", part.left_ids), ("right", part.right_ids))
         },
         "left_out": part.left_out,
-        "why_none": None,
+        "why_none": part.why_none or asked.why_none(bool(groups), result.complete),
         **found.record(),
         "side": result.side,
         "nodes": result.nodes,
@@ -90,27 +97,40 @@ def find_in_step(
     if report is not None:
         members = [(np.array(left, np.int32), np.array(right, np.int32)) for _, left, right in groups]
         sides = part.left_ids, part.right_ids
-        page = (record, table.summary, part.graph, members, sides)
+        page = (record, table.summary, part.graph, members, sides, _timed(members, part, found))
         record["report"] = write_page(report, lambda: find_page(*page), overwrite=True)
     return {**record, **account(table.summary)}
+
+
+def _timed(groups: list[tuple[Int32s, Int32s]], part: Part, found: InStep) -> list[Timed]:
+    """What the page says of the groups that it lists."""
+    chance, moments, timed, rows = found.by_chance(part.graph), found.moments, [], found.table.rows
+    assert rows is not None
+    first, last = float(rows.time.min()), float(rows.time.max())
+    for left, right in groups[:LISTED]:
+        spans, drawn, columns = moments.of(left, right), left[:ROWS], right[:COLUMNS]
+        labels = itertools.product(part.labels("left", drawn), part.labels("right", columns))
+        acted = moments.of_members(drawn, columns, spans[: len(columns)]).ravel() / MICROSECONDS
+        by_edge = Times(first, last, dict(zip(labels, acted.tolist(), strict=True)), to_the_second=True)
+        timed.append(Timed(by_edge, *chance.of(left, right, spans)))
+    return timed
 
 
 def _refuse_other_questions(asked: FindAsked, in_step: str | None) -> None:
     """Refuse what is not known of groups in step."""
     why = {
-        "by = 'surprise'": asked.by == "surprise",
         "weights of edges": asked.weighs_edges,
         "diverse": asked.diverse,
         "null": bool(asked.null),
-        "containing": bool(asked.containing),
+        f"missing = {asked.missing}, for an action that is missing has no time": bool(asked.missing),
     }
     if asked.top < 1:
         raise InputError(f"top is {asked.top}; it must be a whole number of at least 1")
     for what, given in why.items():
         if given:
             raise InputError(
-                f"in_step = {in_step!r} finds groups by edges, vertices, balanced, or weights of members, and is not for"
-                f" {what}; leave one of the two out"
+                f"in_step = {in_step!r} finds groups by edges, vertices, balanced, surprise, or weights of members, and is"
+                f" not for {what}; leave one of the two out"
             )
 
 
@@ -125,14 +145,18 @@ class Best:
     ----------
     asked
         How many are kept, by what, and how large they may be.
+    part
+        Names the members that each must hold.
     weights
         Of the left and of the right vertices, by weight; None for a side that has none.
     """
 
-    def __init__(self, asked: FindAsked, weights: tuple[npt.NDArray[np.float64] | None, ...] | None = None) -> None:
-        self._asked, self._weights = asked, weights
+    def __init__(
+        self, asked: FindAsked, part: Part, weights: tuple[npt.NDArray[np.float64] | None, ...] | None = None
+    ) -> None:
+        self._asked, self._part, self._weights = asked, part, weights
         self._entries: list[Entry] = []
-        self._least = -np.inf
+        self._least = -np.inf if asked.min_value is None else asked.min_value
 
     def take(self, groups: kernels.BicliqueBatch) -> None:
         """Keep those of some groups that are good enough."""
@@ -143,9 +167,14 @@ class Best:
         for sizes, most in ((groups.n_left, self._asked.max_left), (groups.n_right, self._asked.max_right)):
             if most is not None:
                 kept &= sizes <= most
+        for side, member in self._part.members:
+            ends, ids = groups.lists[side]
+            kept &= np.add.reduceat(ids == member, ends[:-1]) > 0
         for i in np.flatnonzero(kept).tolist():
-            left, right = (ids[ends[i] : ends[i + 1]].tolist() for ends, ids in groups.lists.values())
-            self._entries.append((-float(values[i]), left, right))
+            left, right = (ids[ends[i] : ends[i + 1]] for ends, ids in groups.lists.values())
+            value = self._exact(float(values[i]), left, right)
+            if value >= self._least:
+                self._entries.append((-value, left.tolist(), right.tolist()))
         if len(self._entries) > 2 * self._asked.top:
             self._entries = self.entries()
             self._least = -self._entries[-1][0]
@@ -153,6 +182,14 @@ class Best:
     def entries(self) -> list[Entry]:
         """Return them, the best first; of equals those with the first left members."""
         return sorted(self._entries)[: self._asked.top]
+
+    def expected(self, entry: Entry) -> dict[str, Any]:
+        """Say what chance gives a group, where that is asked for."""
+        return {}
+
+    def _exact(self, value: float, left: Int32s, right: Int32s) -> float:
+        """Return what a group is worth, of which `_values` may have said too much."""
+        return value
 
     def reached(self, state: kernels.Progress) -> Any:
         """Say how far the search is."""
@@ -172,6 +209,35 @@ class Best:
         if self._asked.by == "edges":
             return n_left * n_right
         return n_left + n_right if self._asked.by == "vertices" else np.minimum(n_left, n_right)
+
+
+class BeyondChance(Best):
+    """Those that chance gives least (`graphs.in_step.ByChance`).
+
+    Parameters
+    ----------
+    asked, part
+        As of `Best`.
+    found
+        The table.
+    """
+
+    def __init__(self, asked: FindAsked, part: Part, found: InStep) -> None:
+        super().__init__(asked, part)
+        self._moments, self._chance = found.moments, found.by_chance(part.graph)
+
+    def expected(self, entry: Entry) -> dict[str, Any]:
+        """Say how many pairs of a group chance puts into its windows."""
+        return {"expected": self._weighed(np.array(entry[1], np.int32), np.array(entry[2], np.int32))[1]}
+
+    def _values(self, groups: kernels.BicliqueBatch) -> npt.NDArray[np.float64]:
+        return self._chance.bounds(groups)
+
+    def _exact(self, value: float, left: Int32s, right: Int32s) -> float:
+        return self._weighed(left, right)[0]
+
+    def _weighed(self, left: Int32s, right: Int32s) -> tuple[float, float]:
+        return self._chance.of(left, right, self._moments.of(left, right))
 
 
 def _labelled(entry: Entry, part: Part, found: InStep) -> dict[str, Any]:

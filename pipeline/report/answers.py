@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
 from bicliq.pipeline.errors import StorageError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.report.frame import framed
-from bicliq.pipeline.report.groups import DRAWN, Group, pictures_of, row_of
+from bicliq.pipeline.report.groups import DRAWN, Group, chance_of, pictures_of, row_of
 from bicliq.pipeline.report.pictures import counts_picture
 from bicliq.pipeline.report.sections import (
     GAPPED,
+    IN_STEP,
     MAXIMAL,
     bars,
     checks_table,
@@ -23,6 +25,7 @@ from bicliq.pipeline.report.sections import (
     tiles,
     two_columns,
 )
+from bicliq.pipeline.report.times import Timed
 from bicliq.pipeline.stages.checks import read_checks
 from bicliq.pipeline.store.counts import COUNTS_FILE
 from bicliq.pipeline.store.records import Counts
@@ -32,7 +35,7 @@ LISTED = 500
 """Groups, counts or cliques that a page lists; it says how many more there are."""
 
 VALUES = {
-    "edges": "left vertices times right vertices",
+    "edges": "edges between its left and right vertices",
     "vertices": "left vertices and right vertices together",
     "balanced": "vertices of the smaller side",
     "weight": "the weights of its members, or of its edges",
@@ -42,7 +45,12 @@ VALUES = {
 
 
 def find_page(
-    record: Mapping[str, Any], summary: dict[str, Any], graph: BipartiteGraph, groups: Sequence[Group], labels: Any
+    record: Mapping[str, Any],
+    summary: dict[str, Any],
+    graph: BipartiteGraph,
+    groups: Sequence[Group],
+    labels: Any,
+    in_step: Sequence[Timed] = (),
 ) -> str:
     """Return the page of the best groups by an objective.
 
@@ -58,6 +66,8 @@ def find_page(
         Vertices of the groups, in the order of the record.
     labels
         Labels of the left and the right vertices of the graph.
+    in_step
+        Of groups in step what times have to do with each that is listed.
 
     Notes
     -----
@@ -68,16 +78,25 @@ def find_page(
     null = record.get("null", {"tables": 0})
     told = ["value", *["p"] * bool(null["tables"])]
     values = [{key: group[key] for key in told} for group in record["groups"][:LISTED]]
-    rows = [value | row_of(graph, group, labels) for value, group in zip(values, groups, strict=False)]
-    shown = pictures_of(graph, groups[:DRAWN], labels)
+    gapped = "missing" in record
+    rows = [value | row_of(graph, group, labels, gapped) for value, group in zip(values, groups, strict=False)]
+    shown = pictures_of(graph, groups[:DRAWN], labels, gapped)
+    for row, each in zip(rows, in_step, strict=False):
+        row |= chance_of(each.surprise, each.expected)
+    shown = [
+        replace(p, surprise=t.surprise, expected=t.expected) for p, t in zip(shown, in_step, strict=False)
+    ] or shown
+    times = [each.times for each in in_step[:DRAWN]] or None
     heading = None if by == "surprise" and not record["diverse"] else _value_in_words(record)
     listed = table_of_groups("All of them", _of(len(groups), len(rows), "groups") + _p(null), rows, heading)
     out = [(f"left out: {why}", f"{n:,}") for why, n in record["left_out"].items()]
     drawn = (
-        f" The first {len(shown)} are drawn.</p>{drawn_groups(shown)}" if shown else f"</p><p>{_why_none(record)}</p>"
+        f" The first {len(shown)} are drawn.</p>{drawn_groups(shown, times)}"
+        if shown
+        else f"</p><p>{_why_none(record)}</p>"
     )
     parts = [
-        f"<h1>{escape(found)} in {escape(name)}</h1><p>{GAPPED if 'missing' in record else MAXIMAL}</p>{_proven(record)}{tiles(_best(record))}",
+        f"<h1>{escape(found)} in {escape(name)}</h1><p>{_what_they_are(record)}</p>{_proven(record)}{tiles(_best(record))}",
         f"<section><h2>The best</h2><p>By {escape(by)}: {VALUES[by]}.{_diverse(record)}{drawn}</section>",
         *([listed] if rows else []),
         table_read(summary, out),
@@ -180,6 +199,10 @@ def _name(uri: str) -> str:
     return uri.rstrip("/").rsplit("/", 1)[-1]
 
 
+def _what_they_are(record: Mapping[str, Any]) -> str:
+    return IN_STEP if "in_step" in record else GAPPED if "missing" in record else MAXIMAL
+
+
 def _best(record: Mapping[str, Any]) -> dict[str, str]:
     """The figures at the head of the page of a find."""
     sizes = {"left vertices": record["n_left"], "right vertices": record["n_right"], "edges": record["n_edges"]}
@@ -188,7 +211,7 @@ def _best(record: Mapping[str, Any]) -> dict[str, str]:
         best = record["groups"][0]
         figures |= {
             "the best": f"{best['n_left']:,} × {best['n_right']:,}",
-            _value_in_words(record): f"{best['value']:,}",
+            _value_in_words(record): f"{round(best['value'], 2):,}",
         }
         if record["diverse"]:
             figures["of all edges, together"] = f"{record['groups'][-1]['share']:.1%}"

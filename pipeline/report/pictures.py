@@ -298,7 +298,11 @@ def group_picture(group: GroupPicture, times: Times | None) -> str:
             member = row < group.left_members and column < group.right_members
             shade = ("member" if member else "near") if there else "missing" if member else "absent"
             seen = math.nan if known is None or not there else float(known[row, column])
-            end = "/>" if math.isnan(seen) else f"><title>first seen {day(seen)}</title></path>"
+            end = (
+                "/>"
+                if times is None or math.isnan(seen)
+                else f"><title>first seen {times.in_words(seen)}</title></path>"
+            )
             parts.append(
                 f'<path class="{shade}" d="M{x(column):.1f} {y(row):.1f}h{CELL - 1}v{CELL - 1}h-{CELL - 1}z"{end}'
             )
@@ -314,19 +318,8 @@ def times_picture(group: GroupPicture, times: Times) -> str:
     for kind, seen in (("near", around), ("member", cells[_members(group)])):
         for at in np.unique(np.round(_along(seen[~np.isnan(seen)], times), 1)):
             parts.append(f'<path class="tick {kind}" d="M{at:.1f} {8 if kind == "member" else 16}V26"/>')
-    parts.append(_text(6, 42, day(times.first)) + _text(WIDTH - 6, 42, day(times.last), "end"))
+    parts.append(_text(6, 42, times.in_words(times.first)) + _text(WIDTH - 6, 42, times.in_words(times.last), "end"))
     return "".join(parts) + "</svg>"
-
-
-def day(seconds: float) -> str:
-    """The day of a time in Unix seconds, UTC.
-
-    Examples
-    --------
-    >>> day(86400.0), day(1e11)
-    ('1970-01-02', '5138-11-16')
-    """
-    return str(np.datetime64(int(seconds), "s").astype("datetime64[D]"))
 
 
 def _members(group: GroupPicture) -> npt.NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -12,7 +12,6 @@ from bicliq.pipeline.report.facts import Facts
 from bicliq.pipeline.report.groups import DRAWN, MEMBERS, GroupPicture
 from bicliq.pipeline.report.history import Step
 from bicliq.pipeline.report.pictures import (
-    day,
     degrees_picture,
     group_picture,
     sizes_picture,
@@ -65,10 +64,16 @@ MAXIMAL = (
 """What the groups of a page are."""
 
 GAPPED = (
-    "A group with gaps is a choice of left and right vertices of which a few pairs are no edges; no one vertex more or less"
-    " makes it better."
+    "A group with gaps is a choice of left and right vertices of which a few pairs are no edges. It has every vertex that"
+    " is joined to its whole other side; no other one more, and none that lacks an edge less, makes it better."
 )
 """What they are where pairs may be missing."""
+
+IN_STEP = (
+    "A group in step is a choice of left vertices and the right vertices on which all of them acted within one window of"
+    " time, to which no left vertex can be added. The line below each shows when."
+)
+"""What they are where rows have times."""
 
 NAMED = 12
 """Members of a side that the tables of changes name."""
@@ -203,15 +208,16 @@ def groups_that_matter(facts: Facts) -> str:
     )
 
 
-def drawn_groups(pictures: list[GroupPicture], times: Times | None = None) -> str:
-    """Groups, each drawn with what is around it, and what the colours mean."""
+def drawn_groups(pictures: list[GroupPicture], times: Times | Sequence[Times] | None = None) -> str:
+    """Draw groups with what is around each, and explain the colours; times of all, or of each."""
     key = "".join(
         f'<span class="key" style="background:var({colour})"></span>{said}'
         for colour, said in (("--left", "in the group"), ("--right", "edge around it"), ("--absent", "no edge"))
     )
     if any(group.missing for group in pictures):
         key += '<span class="key hollow"></span>missing in the group'
-    drawn = "".join(_drawn(group, times) for group in pictures)
+    by_group = times if isinstance(times, Sequence) else [times] * len(pictures)
+    drawn = "".join(map(_drawn, pictures, by_group))
     return f"<p>{key}</p><div class='pictures'>{drawn}</div>"
 
 
@@ -242,10 +248,10 @@ def _times_of(group: GroupPicture, times: Times) -> str:
     seen = np.sort(cells[~np.isnan(cells)])
     if not seen.size:
         return "<p class='soft'>No edge of it has a time.</p>"
-    middle = day(float(seen[seen.size // 2]))
+    middle = times.in_words(float(seen[seen.size // 2]))
     return (
-        f"{times_picture(group, times)}<p class='soft'>Edges of the group from {day(float(seen[0]))} to"
-        f" {day(float(seen[-1]))}, half of them by {middle}.</p>"
+        f"{times_picture(group, times)}<p class='soft'>Edges of the group from {times.in_words(float(seen[0]))} to"
+        f" {times.in_words(float(seen[-1]))}, half of them by {middle}.</p>"
     )
 
 

@@ -36,16 +36,51 @@ class Times:
         Of all edges of the tables, in Unix seconds.
     of
         By the labels of an edge, in Unix seconds.
+    to_the_second
+        Whether people are told more than the day.
     """
 
     first: float
     last: float
     of: dict[tuple[Any, Any], float]
+    to_the_second: bool = False
+
+    def in_words(self, seconds: float) -> str:
+        """Write a time."""
+        return str(np.datetime64(int(seconds), "s")).replace("T", " ") if self.to_the_second else day(seconds)
 
     def of_cells(self, picture: GroupPicture) -> npt.NDArray[np.float64]:
         """Return the times of the cells of a picture, shape (rows, columns); NaN: not known."""
         times = [[self.of.get((left, right), math.nan) for right in picture.right] for left in picture.left]
         return np.array(times).reshape(picture.present.shape)
+
+
+def day(seconds: float) -> str:
+    """The day of a time in Unix seconds, UTC.
+
+    Examples
+    --------
+    >>> day(86400.0), day(1e11)
+    ('1970-01-02', '5138-11-16')
+    """
+    return str(np.datetime64(int(seconds), "s").astype("datetime64[D]"))
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What a page says of a group in step.
+
+    Parameters
+    ----------
+    times
+        When its members acted.
+    surprise, expected
+        How far it is beyond chance, and how many of its pairs chance puts into its windows.
+    """
+
+    times: Times
+    surprise: float
+    expected: float
 
 
 def read_times(run: Run, steps: Iterable[Step], pictures: Iterable[GroupPicture]) -> Times | str:

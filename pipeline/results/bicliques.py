@@ -170,8 +170,9 @@ class Bicliques(AsTable):
         Returns
         -------
         pyarrow.Table
-            Columns of `schema`, and surprise where they are ordered by it. Bicliques of equal worth
-            always come in the same order, so that no page repeats or leaves out one.
+            Columns of `schema`, and where they are ordered by surprise that and expected (edges
+            that chance gives). Bicliques of equal worth always come in the same order, so that no
+            page repeats or leaves out one.
 
         Notes
         -----
@@ -181,8 +182,8 @@ class Bicliques(AsTable):
         if number < 1 or size < 1:
             raise InputError(f"page {number} of {size} bicliques: both must be at least 1")
         table = self.run.top(size, by, choice=self.choice, skip=(number - 1) * size)
-        names = self.schema.names
-        return table.select([*names, "surprise"] if by == "surprise" and "surprise" not in names else names)
+        beyond = ["surprise", "expected"] if by == "surprise" else []
+        return table.select(list(dict.fromkeys([*self.schema.names, *beyond])))
 
     def batches(self) -> Iterator[pa.Table]:
         """Yield all of them as Arrow tables of bounded size, in the order of the files."""

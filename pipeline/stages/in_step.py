@@ -14,7 +14,7 @@ from bicliq.pipeline.events import say
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.graphs.actions import MICROSECONDS, Actions
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
-from bicliq.pipeline.graphs.in_step import Moments, Windows, groups_among, window_sizes, windows_of
+from bicliq.pipeline.graphs.in_step import ByChance, Moments, Windows, groups_among, window_sizes, windows_of
 from bicliq.pipeline.graphs.reduce import Reduced, reduce
 from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.edge_table import EdgeTable
@@ -79,6 +79,12 @@ class InStep:
     def moments(self) -> Moments:
         """When groups were in step."""
         return Moments(self.actions, self.length)
+
+    def by_chance(self, graph: BipartiteGraph) -> ByChance:
+        """Weigh groups against chance: all rows of the table count, whatever was left out."""
+        rows = self.table.rows
+        assert rows is not None
+        return ByChance(Actions.of(rows.left, rows.right, rows.time), self.length, graph)
 
     def record(self) -> dict[str, Any]:
         """Say how large the table is, and what of it may be in step."""

@@ -301,7 +301,8 @@ class Run:
         -------
         pyarrow.Table
             Columns left, right, n_left, n_right, n_edges, root, biclique_id, and those of the
-            run's objectives; with `by` "surprise" that, too. The largest first. Bicliques of equal
+            run's objectives; with `by` "surprise" that, too, and expected: how many of its edges
+            chance gives. The largest first. Bicliques of equal
             worth come by their edges and then in the order of their dense ids, whatever the
             partitions: the answer is always the same.
 
@@ -325,7 +326,10 @@ class Run:
                 best = sorted([*best, *found], key=_largest_first)[:many]
         edges, *others = (OBJECTIVE_COLUMNS[one] for one in self._shown(by))
         schema = pa.schema([*SCHEMA.insert(4, edges), pa.field("biclique_id", pa.int64(), nullable=False), *others])
-        return self._labelled(table_of_rows(best[skip:], schema), ids)
+        table = table_of_rows(best[skip:], schema)
+        if by == "surprise":
+            table = table.append_column("expected", pa.array(Surprise(self.graph).expected(table)))
+        return self._labelled(table, ids)
 
     def _valued(self, table: pa.Table, file: BicliqueReader, group: int, rows: Int64s) -> pa.Table:
         """Put what bicliques are worth behind them, by the objectives of the run."""

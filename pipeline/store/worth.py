@@ -63,6 +63,11 @@ class Surprise:
         values = [self.terms.of(batch) for batch in batches_of(table)]
         return np.concatenate([np.zeros(0), *values])
 
+    def expected(self, table: pa.Table) -> Floats:
+        """Return how many edges chance gives each biclique of dense ids."""
+        pairs = zip(*(table[side].combine_chunks() for side in ("left", "right")), strict=True)
+        return np.array([self.terms.expected(left.values, right.values) for left, right in pairs], float)
+
     @cached_property
     def terms(self) -> kernels.SurpriseTerms:
         """What it is made of."""

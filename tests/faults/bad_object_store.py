@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.s3_server import s3_server
+
 ERROR = '<?xml version="1.0"?><Error><Code>{code}</Code><Message>{code}</Message></Error>'
 HOP = {"connection", "transfer-encoding", "keep-alive", "content-length", "server", "date"}
 
@@ -125,13 +127,7 @@ def _answer(asked: BaseHTTPRequestHandler, status: int, headers: dict[str, str],
 @contextmanager
 def a_door() -> Iterator[Door]:
     """Start moto's server, and a door in front of it."""
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    door = Door(*server.get_host_and_port())
-    try:
+    with s3_server() as behind:
+        door = Door(*behind)
         yield door
-    finally:
         door.close()
-        server.stop()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.faults.bad_object_store import Door, a_door
+from tests.s3_server import s3_at
 
 BUCKET = "bad-days"
 
@@ -15,19 +16,9 @@ BUCKET = "bad-days"
 def opened() -> Iterator[Door]:
     import s3fs
 
-    with a_door() as door, pytest.MonkeyPatch.context() as patch:
-        for name, value in {
-            "AWS_ENDPOINT_URL": door.url,
-            "AWS_ACCESS_KEY_ID": "testing",
-            "AWS_SECRET_ACCESS_KEY": "testing",
-            "AWS_DEFAULT_REGION": "us-east-1",
-            "AWS_MAX_ATTEMPTS": "2",
-        }.items():
-            patch.setenv(name, value)
-        s3fs.S3FileSystem.clear_instance_cache()
+    with a_door() as door, s3_at(door.url, AWS_MAX_ATTEMPTS="2"):
         s3fs.S3FileSystem().makedirs(BUCKET, exist_ok=True)  # what a server of this process holds outlives it
         yield door
-        s3fs.S3FileSystem.clear_instance_cache()
 
 
 @pytest.fixture

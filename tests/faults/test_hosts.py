@@ -39,6 +39,7 @@ SIZE = 130 if LONG else 80
 LAKE = "s3://lake/groups"
 REQUEST = re.compile(r'^(\S+) - - \[.*\] "(\w+) /lake/groups/(\S+) HTTP/1.1" (\d+)')
 NO_NAMESPACES = why_no_namespaces()
+pytestmark = pytest.mark.timeout(1200)  # twenty processes start at once, on hosts that keep no bytecode
 
 
 @dataclass
@@ -92,13 +93,22 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Rack]:
         said = ["--host", names[0], "--port", str(port), "--no-dashboard", "--preload", "tests.faults.chatter"]
         told = {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "15s", "DASK_LOGGING__DISTRIBUTED": "info"}
         rack.start("dask", "scheduler", *said, **told)
-        wait_for(lambda: "Scheduler at:" in rack.log("dask"), 200)  # workers give up after half a minute
+        wait_until_said(rack, "Scheduler at:", 1)  # workers give up after half a minute
         for host in others:
             size = ["--nworkers", str(PER_HOST), "--nthreads", "1", "--host", host.address, "--no-dashboard"]
             host.start("dask", "worker", opened.scheduler, *size, **opened.variables)
         desk.answer("tests.faults.bucket", "lake", **opened.variables)
-        wait_for(lambda: rack.log("dask").count("Register worker") >= 3 * PER_HOST, 200)
+        wait_until_said(rack, "Register worker", 3 * PER_HOST, *others)
         yield opened
+
+
+def wait_until_said(rack: Host, words: str, times: int, *others: Host) -> None:
+    """Wait for the scheduler's words; where they do not come, tell what everybody said instead."""
+    try:
+        wait_for(lambda: rack.log("dask").count(words) >= times, 600)
+    except AssertionError as late:
+        logs = [f"{host.name}: {host.log('dask')[-4000:]}" for host in (rack, *others)]
+        raise AssertionError("\n".join([f"{words!r} was not said {times} times", *logs])) from late
 
 
 def free_port() -> int:

@@ -75,5 +75,5 @@ def wait_for(condition: Callable[[], Any], seconds: float) -> Any:
     while time.monotonic() < deadline:
         if found := condition():
             return found
-        time.sleep(0.5)
+        time.sleep(0.1)
     raise AssertionError(f"nothing after {seconds} s")

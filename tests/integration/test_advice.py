@@ -25,7 +25,7 @@ def bicliq(*arguments):
 @pytest.mark.parametrize("command", ["window", "update", "run", "count"])
 def test_advice_that_is_followed_once_is_enough(tmp_path, command, seed):
     chance = np.random.default_rng(seed)
-    n, labels = int(chance.integers(1_200_000, 2_500_000)), int(chance.integers(10_000, 1_000_000))
+    n, labels = int(chance.integers(900_000, 1_500_000)), int(chance.integers(10_000, 600_000))
     rows = {"user": chance.integers(0, labels, n), "item": chance.integers(0, labels, n)}
     if command == "run":  # labels of text
         rows = {name: [f"{name} {label}" for label in labels.tolist()] for name, labels in rows.items()}

@@ -156,9 +156,12 @@ def line_of(name: str, without: str = "") -> list[str]:
 @pytest.fixture
 def folder(tmp_path, monkeypatch, published):
     """A folder with a table and a published run."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "t.csv").write_bytes((published / "t.csv").read_bytes())
-    (tmp_path / "store").symlink_to(published / "store")
+    here = tmp_path / "here"
+    here.mkdir()
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")  # what `..` holds goes into no one table
+    monkeypatch.chdir(here)
+    (here / "t.csv").write_bytes((published / "t.csv").read_bytes())
+    (here / "store").symlink_to(published / "store")
     with temporary_settings(restore_defaults={PREFECT_API_URL}):  # no server, or `serve` would stay
         yield next((published / "store" / "graphs").iterdir()).name
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import pytest
 import yaml
+from prefect.testing.cli import invoke_and_assert
 
 from bicliq.flows.etl import etl
 from tests.integration.server import wait_for
@@ -27,9 +26,7 @@ def create(name: str, hook: Webhook, folder) -> None:
     automation["actions"][0]["block_document_id"] = str(block.save(f"hook-of-{name}", overwrite=True))
     file = folder / f"{name}.yaml"
     file.write_text(yaml.safe_dump(automation))
-    command = (sys.executable, "-m", "prefect", "automation", "create", "--from-file", str(file))
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
+    invoke_and_assert(["automation", "create", "--from-file", str(file)])
 
 
 @pytest.mark.usefixtures("prefect_server")

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import dask
 import httpx
-import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
@@ -25,8 +24,7 @@ from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import ClusterSettings, load_settings
 from bicliq.pipeline.store.results import open_run
 from tests.integration.server import wait_for
-from tests.integration.stored_graphs import random_graph
-from tests.integration.test_cancelled import committed
+from tests.integration.test_cancelled import committed, edge_table
 from tests.real_graphs import COUNTS, DATA
 
 ROOT = DATA.parents[1]
@@ -35,11 +33,8 @@ PAGE = ROOT / "docs" / "clusters.md"
 
 @pytest.fixture
 def table(tmp_path):
-    """An edge table with 23 million bicliques: some seconds of one core."""
-    graph = random_graph(160, 160, 0.4, seed=1)
-    rows = np.stack([graph.edge_left, graph.indices], axis=1)
-    np.savetxt(tmp_path / "edges.csv", rows, "%d", ",", header="l,r", comments="")
-    return str(tmp_path / "edges.csv")
+    """An edge table with nine million bicliques."""
+    return edge_table(tmp_path, 140)
 
 
 @pytest.fixture
@@ -149,7 +144,7 @@ def test_what_a_killed_worker_had_committed_is_not_searched_again(tmp_path, tabl
         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
         search.join(240)
     (record,) = found
-    assert record.bicliques == 23_565_628
+    assert record.bicliques == 9_458_362
     assert record.searched == 16
     assert {name: written(store)[name] for name in kept} == kept
 
@@ -208,7 +203,7 @@ def test_a_cluster_that_scales_itself_grows_from_nothing(tmp_path, table):
         )
         record = run(table, settings)
         seen = {commit.partition for commit in open_run(record.store).commits.values()}
-    assert record.bicliques == 23_565_628
+    assert record.bicliques == 9_458_362
     assert len(seen) == 16
     assert len(record.busy) >= 1
 

@@ -54,7 +54,7 @@ def said(capsys, *arguments):
     return json.loads(capsys.readouterr().out)
 
 
-@pytest.fixture(autouse=True, params=["merged", "searched"])
+@pytest.fixture(params=["merged", "searched"])
 def way(request, monkeypatch):
     """What is written whole is merged from files, or searched."""
     seldom = {"merged": float("inf"), "searched": 1e-9}[request.param]
@@ -107,6 +107,7 @@ def test_a_version_written_whole_is_a_run_like_any_other(forum, way, capsys):
     assert compact_id(record["version"]) == record["run"]
 
 
+@pytest.mark.usefixtures("way")
 def test_what_is_damaged_of_a_version_written_whole_is_searched_again(forum):
     found = compact(Store.open(forum.store))
     folder = Store.open(forum.store).run(found.run)
@@ -118,6 +119,7 @@ def test_what_is_damaged_of_a_version_written_whole_is_searched_again(forum):
     assert verify_store(folder.store).problems == []
 
 
+@pytest.mark.usefixtures("way")
 def test_the_next_update_goes_on_from_a_version_written_whole(tmp_path, shop, capsys):
     new = csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum")])
     first = update(new, shop)
@@ -207,6 +209,7 @@ def killed(what, store, method, at):
     return done.returncode == -signal.SIGKILL
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("at", part_of([1, 2, 5, 7, 9], 2))
 def test_a_compaction_that_is_killed_leaves_the_version_and_goes_on(forum, at):
     before = open_run(forum.store)
@@ -497,7 +500,7 @@ def test_many_versions_in_a_row_stand_on_few_layers_and_read_few_records(tmp_pat
     assert open_run(store, latest).table().num_rows == open_run(store, latest).manifest.bicliques
 
 
-VERSIONS, MOST_RECORDS = 120, 60
+VERSIONS, MOST_RECORDS = 60, 60
 """Updates in a row, and more records than any of them reads, be it the first or the last."""
 
 

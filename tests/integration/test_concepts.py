@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 import networkx as nx
 import numpy as np
 import pandas as pd
+import psutil
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
@@ -256,7 +257,8 @@ def test_long_work_on_a_lattice_ends_when_it_is_told_to(of, capsys, tmp_path):
     assert "--time-limit" in capsys.readouterr().err
     command = [sys.executable, "-m", "bicliq.flows.cli", "lattice", str(path), *of]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        time.sleep(4)
+        while psutil.Process(running.pid).cpu_times().user < 1.5:  # longer than its start takes
+            time.sleep(0.05)
         running.send_signal(signal.SIGINT)
         sent = time.monotonic()
         out, err = running.communicate(timeout=20)

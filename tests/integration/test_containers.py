@@ -4,7 +4,6 @@ one."""
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from prefect.testing.cli import invoke_and_assert
 
 from bicliq.flows.etl import etl
 from bicliq.pipeline.settings import load_settings
@@ -104,20 +104,13 @@ def test_the_command_of_an_image_is_healthy_by_its_own_check(tmp_path, prefect_s
 
 
 @pytest.mark.parametrize("kind", part_of(POOLS, 2))
-def test_a_pool_of_containers_takes_its_deployment(kind, prefect_server):
+def test_a_pool_of_containers_takes_its_deployment(kind, prefect_server, monkeypatch):
+    monkeypatch.chdir(ROOT)
     file = PLACE / POOLS[kind]
     (declared,) = yaml.safe_load(file.read_text())["deployments"]
     pool = declared["work_pool"]["name"]
-    for command in (f"work-pool create {pool} --type {kind}", f"--no-prompt deploy --all --prefect-file {file}"):
-        done = subprocess.run(
-            [sys.executable, "-m", "prefect", *command.split()],
-            cwd=ROOT,
-            env=dict(os.environ),
-            capture_output=True,
-            text=True,
-            timeout=240,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+    for command in (f"work-pool create {pool} --type {kind}", f"deploy --all --prefect-file {file}"):
+        invoke_and_assert(["--no-prompt", *command.split()])
     registered = deployed(prefect_server, declared["name"])
     assert registered["entrypoint"] == "bicliq.flows.etl.etl"
     assert registered["schedules"][0]["schedule"]["cron"] == "0 3 * * *"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.csv as csv
 import pytest
 
 import bicliq
@@ -101,6 +103,50 @@ def test_restrictions_and_objectives_hold(shares, tmp_path):
     assert bicliq.find(shares, in_step="60s", by="balanced", top=1, **READ).to_arrow()["value"].to_pylist() == [2]
 
 
+def crowd(seed, *, ring=False):
+    """Shares without structure, and a link that two thousand share within an hour."""
+    draw = np.random.default_rng(seed)
+    n = 20_000
+    accounts = np.r_[draw.zipf(1.6, n) % 2000, draw.choice(2000, 1500, replace=False)]
+    links = np.r_[draw.zipf(1.5, n) % 1500, np.full(1500, 5000)]
+    at = np.r_[draw.uniform(0, 30 * 86400, n), draw.uniform(1e6, 1e6 + 3600, 1500)]
+    if ring:
+        pairs = np.argwhere(np.ones((5, 5)))
+        accounts = np.r_[accounts, 7000 + pairs[:, 0]]
+        links = np.r_[links, 6000 + pairs[:, 1]]
+        at = np.r_[at, 2e6 + 5e4 * pairs[:, 1] + draw.uniform(0, 50, len(pairs))]
+    return pa.table({"account": accounts, "link": links, "at": at})
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_link_that_everybody_shares_is_no_ring_and_a_ring_is_one(seed):
+    asked = {"left": "account", "right": "link", "time": "at", "in_step": "60s", "by": "surprise"}
+    nothing = bicliq.find(crowd(seed), min_left=2, **asked)
+    assert (len(nothing), nothing.proven) == (0, True)
+    assert "nothing is beyond what chance gives" in nothing.record["why_none"]
+    largest = bicliq.find(crowd(seed), min_left=2, **asked | {"by": "edges"}, top=1)
+    assert [group["right"] for group in largest] == [[5000]]
+    (group,) = bicliq.find(crowd(seed, ring=True), min_left=2, **asked)
+    assert (group["left"], group["right"]) == (list(range(7000, 7005)), list(range(6000, 6005)))
+    assert group["value"] > 50
+    assert group["expected"] < 1
+
+
+def test_the_command_says_what_chance_gives_in_step(tmp_path, capsys):
+    csv.write_csv(crowd(1, ring=True), path := str(tmp_path / "shares.csv"))
+    asked = ["find", path, "--time", "at", "--in-step", "60s", "--by", "surprise", "--min-left", "2"]
+    assert invoke(asked) == 0
+    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "1 group by surprise" in shown
+    assert "chance" in shown
+    assert record(capsys, *asked, "--containing", "left:7001")["groups"][0]["n_left"] == 5
+    none = record(capsys, *asked, "--containing", "left:1", "--containing", "right:6001")
+    assert (none["groups"], none["why_none"]) == (
+        [],
+        "'left:1' is not joined to all of 'right:6001', so no group holds these members",
+    )
+
+
 def test_numbers_are_seconds_and_frames_keep_their_zone():
     base = {"who": ["a", "b"], "what": ["x", "x"]}
     asked = {"left": "who", "right": "what", "time": "at", "in_step": "0", "min_left": 2}
@@ -113,7 +159,13 @@ def test_numbers_are_seconds_and_frames_keep_their_zone():
 def test_a_page_of_the_answer_is_written(shares, tmp_path, capsys):
     page = tmp_path / "page.html"
     record(capsys, "find", shares, *COLUMNS, "--nulls", "drop", "--in-step", "60s", "--report", str(page))
-    assert "ann" in page.read_text()
+    text = page.read_text()
+    assert "which all of them acted within one window" in text
+    assert 'class="tick member"' in text
+    assert text.count("<title>first seen 2026-01-01 00:00:20</title>") == 2, "bob at x, in the groups with ann"
+    assert "<title>first seen 2026-01-02 00:00:30</title>" in text
+    assert "from 2026-01-01 00:00:00 to 2026-01-02 00:00:30" in text
+    assert "surprise" in text
 
 
 @pytest.mark.parametrize(
@@ -124,10 +176,8 @@ def test_a_page_of_the_answer_is_written(shares, tmp_path, capsys):
         ([*COLUMNS, "--in-step", "-5s"], "in_step '-5s'"),
         ([*COLUMNS, "--in-step", "a minute"], "is no length of time"),
         ([*COLUMNS, "--in-step", "60s", "--window", "3d"], "--in-step and window contradict each other"),
-        ([*COLUMNS, "--in-step", "60s", "--by", "surprise"], "is not for --by surprise"),
         ([*COLUMNS, "--in-step", "60s", "--diverse"], "is not for diverse"),
         ([*COLUMNS, "--in-step", "60s", "--null", "9"], "is not for null"),
-        ([*COLUMNS, "--in-step", "60s", "--containing", "ann"], "is not for containing"),
         ([*COLUMNS, "--in-step", "60s", "--backend", "cuda"], "leave out --backend cuda"),
     ],
 )

@@ -35,9 +35,10 @@ from bicliq.pipeline.versions.update import update
 from bicliq.pipeline.versions.watch import Watch
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, flip_a_bit, put_graph, random_graph
 from tests.nightly import part_of
+from tests.s3_server import s3_at, s3_server
 
 pytest.importorskip("s3fs")
-moto_server = pytest.importorskip("moto.server")
+pytest.importorskip("moto.server")
 
 GRAPH = random_graph(seed=11)
 ANSWER = brute_force(GRAPH)
@@ -47,23 +48,9 @@ ANSWER = brute_force(GRAPH)
 def bucket():
     import s3fs
 
-    server = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    environment = {
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_DEFAULT_REGION": "us-east-1",
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        s3fs.S3FileSystem.clear_instance_cache()
+    with s3_server() as (host, port), s3_at(f"http://{host}:{port}"):
         s3fs.S3FileSystem().mkdir("bicliques")
         yield "s3://bicliques"
-        s3fs.S3FileSystem.clear_instance_cache()
-    server.stop()
 
 
 def test_a_run_on_an_object_store_ends_with_its_manifest(bucket):

@@ -46,7 +46,10 @@ def made(store: Any, objectives: Any = (), pairs: Any = PAIRS, **asked: Any) -> 
 def plain(table: Any) -> list[dict[str, Any]]:
     """Rows without what depends on the partitions and on the order of a search."""
     rows = [{name: value for name, value in row.items() if name != "biclique_id"} for row in table.to_pylist()]
-    return [{name: row[name] for name in ("left", "right", "n_edges", "surprise")} for row in rows]
+    return [
+        {name: row[name] for name in ("left", "right", "n_edges", "surprise", "expected") if name in row}
+        for row in rows
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +67,8 @@ def test_the_most_surprising_are_the_same_with_and_without_a_column_and_those_of
     assert len(best) == 40
     assert plain(stored.top(40, "surprise")) == best
     found = bicliq.find(table(PAIRS), top=40, by="surprise", min_surprise=-1e6)
-    assert [(group["left"], group["right"], group["value"]) for group in found] == [
-        (row["left"], row["right"], row["surprise"]) for row in best
+    assert [(group["left"], group["right"], group["value"], group["expected"]) for group in found] == [
+        (row["left"], row["right"], row["surprise"], row["expected"]) for row in best
     ]
 
 
@@ -156,9 +159,13 @@ def test_the_command_line_stores_shows_and_exports_by_surprise(tmp_path, capsys)
     assert invoke(["show", "--by", "surprise", "--min-surprise", str(least), "--store", store, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["matching"] == sum(row["surprise"] >= least for row in top)
-    assert shown["bicliques"][0]["left"] == top[0]["left"]
+    assert [shown["bicliques"][0][name] for name in ("left", "expected")] == [
+        top[0][name] for name in ("left", "expected")
+    ]
     assert invoke(["top", "-k", "3", "--by", "surprise", "--store", store]) == 0
-    assert f"{top[0]['surprise']:,.2f}" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert f"{top[0]['surprise']:,.2f}" in told
+    assert "by chance" in " ".join(told.split())
     out = tmp_path / "out.parquet"
     assert invoke(["export", str(out), "--min-surprise", str(least), "--store", store, "--json"]) == 0
     exported = pq.read_table(out)["surprise"].to_pylist()

@@ -16,6 +16,7 @@ import pytest
 
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.ingest import read_edge_table
+from tests.s3_server import s3_at, s3_server
 
 N = 100_000
 PAIRS = [(i % 4_001, i * 7 % 30_011) for i in range(N)]
@@ -33,13 +34,13 @@ def adjacency() -> str:
 
 
 TEXTS = {
-    "t.csv": "left,right\n" + lines(","),
-    "t.tsv": "left\tright\n" + lines("\t"),
-    "t.txt": "left;right\n" + lines(";"),
-    "out.t": "% bip\n" + lines(" ", 1),
-    "snap.t": "# edges\n" + lines("\t"),
-    "t.mtx": f"%%MatrixMarket matrix coordinate pattern general\n4001 30011 {N}\n" + lines(" ", 1),
-    "t.adj": adjacency(),
+    "t.csv": lambda: "left,right\n" + lines(","),
+    "t.tsv": lambda: "left\tright\n" + lines("\t"),
+    "t.txt": lambda: "left;right\n" + lines(";"),
+    "out.t": lambda: "% bip\n" + lines(" ", 1),
+    "snap.t": lambda: "# edges\n" + lines("\t"),
+    "t.mtx": lambda: f"%%MatrixMarket matrix coordinate pattern general\n4001 30011 {N}\n" + lines(" ", 1),
+    "t.adj": adjacency,
 }
 PACKED = {
     "": bytes,
@@ -54,35 +55,27 @@ PACKED = {
 def places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The same folder on the disk, behind a web server, and in a bucket."""
     s3fs = pytest.importorskip("s3fs")
-    moto_server = pytest.importorskip("moto.server")
+    pytest.importorskip("moto.server")
     folder: Path = tmp_path_factory.mktemp("texts")
-    for name, text in TEXTS.items():
+    for name, make in TEXTS.items():
+        text = make().encode()
         for suffix, pack in PACKED.items():
-            (folder / (name + suffix)).write_bytes(pack(text.encode()))
+            (folder / (name + suffix)).write_bytes(pack(text))
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *args: object) -> None:
             pass
 
-    store = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    store.start()
-    host, port = store.get_host_and_port()
     with (
-        pytest.MonkeyPatch.context() as patch,
+        s3_server() as (host, port),
+        s3_at(f"http://{host}:{port}"),
         http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as web,
     ):
         threading.Thread(target=web.serve_forever, daemon=True).start()
-        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-        patch.setenv("AWS_ACCESS_KEY_ID", "testing")
-        patch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        s3fs.S3FileSystem.clear_instance_cache()
         s3fs.S3FileSystem().mkdir("texts")
         s3fs.S3FileSystem().put(str(folder) + "/", "texts/", recursive=True)
         yield {"disk": str(folder), "web": f"http://127.0.0.1:{web.server_port}", "bucket": "s3://texts"}
         web.shutdown()
-        s3fs.S3FileSystem.clear_instance_cache()
-    store.stop()
 
 
 @pytest.mark.parametrize("packed", PACKED)

@@ -73,40 +73,47 @@ def test_the_version_is_said(capsys):
     assert capsys.readouterr().out == f"bicliq {version('bicliq')}\n"
 
 
-def test_labels_are_shown_and_not_obeyed(tmp_path):
+def test_labels_are_shown_and_not_obeyed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "e.csv").write_text("l,r\n" + HOSTILE)
-    done = [run(tmp_path, "run", "e.csv", "--store", "s", "--local", "-v")]
-    done += [run(tmp_path, name, "--store", "s") for name in ("top", "show")]
-    done += [run(tmp_path, "find", "e.csv"), run(tmp_path, "clique", "e.csv", "--project", "left")]
+    assert invoke(["run", "e.csv", "--store", "s", "--local", "-v"]) == 0
+    done = [capsys.readouterr()]
+    for words in ("top --store s", "show --store s", "find e.csv", "clique e.csv --project left"):
+        assert invoke(words.split()) == 0
+        done.append(capsys.readouterr())
     for each in done:
-        assert each.returncode == 0
-        assert not set(each.stdout + each.stderr) & {"\033", "\x9b"}
+        assert not set(each.out + each.err) & {"\033", "\x9b"}
     for each in done[1:]:
-        assert "\\x1b[2Jbob" in " ".join(each.stdout.split())
-        assert ":heart:" in each.stdout
-    as_json = run(tmp_path, "top", "--store", "s", "--json")
-    assert any("\033[2Jbob" in row["left"] for row in json.loads(as_json.stdout)["bicliques"])
-    assert "\033" not in as_json.stdout
+        assert "\\x1b[2Jbob" in " ".join(each.out.split())
+        assert ":heart:" in each.out
+    assert invoke(["top", "--store", "s", "--json"]) == 0
+    as_json = capsys.readouterr().out
+    assert any("\033[2Jbob" in row["left"] for row in json.loads(as_json)["bicliques"])
+    assert "\033" not in as_json
 
 
-def test_names_and_messages_are_shown_and_not_obeyed(tmp_path):
+@pytest.mark.parametrize(
+    "arguments", [["run", "\033[31m.csv"], ["run", "\033[31m.csv", "--left", "x"], ["top", "--store", "\033[31m"]]
+)
+def test_names_and_messages_are_shown_and_not_obeyed(tmp_path, monkeypatch, capsys, arguments):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "\033[31m.csv").write_text("\033[2Jl,r,w\na,b,c\n")
-    for arguments in (["run", "\033[31m.csv"], ["run", "\033[31m.csv", "--left", "x"], ["top", "--store", "\033[31m"]):
-        done = run(tmp_path, *arguments, "-v")
-        assert done.returncode == 2
-        assert "\033" not in done.stderr
-        assert "\\x1b[31m" in done.stderr
+    assert invoke([*arguments, "-v"]) == 2
+    said = capsys.readouterr().err
+    assert "\033" not in said
+    assert "\\x1b[31m" in said
 
 
 def test_what_a_terminal_obeys_is_escaped():
     assert printable("a\tb\r\x07\u202eé\u200d😀") == "a\\tb\\r\\x07\\u202eé\u200d😀"
 
 
-def test_a_settings_file_that_was_found_is_named_where_it_reaches_beyond_the_command(tmp_path):
+def test_a_settings_file_that_was_found_is_named_where_it_reaches_beyond_the_command(tmp_path, monkeypatch, capsys):
     (tmp_path / "t.csv").write_text("u,v\na,1\nb,1\n")
     (tmp_path / "bicliq.toml").write_text('store = "elsewhere"\n[search]\nmin_left = 2\n')
-    command = [sys.executable, "-m", "bicliq.flows.cli", "run", "t.csv", "--left", "u", "--right", "v", "--json"]
-    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert f"{tmp_path}/bicliq.toml sets store" in found.stderr
-    given = subprocess.run([*command, "--store", "here"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "bicliq.toml" not in given.stderr
+    monkeypatch.chdir(tmp_path)
+    command = ["run", "t.csv", "--left", "u", "--right", "v", "--json"]
+    assert invoke(command) == 0
+    assert f"{tmp_path}/bicliq.toml sets store" in capsys.readouterr().err
+    assert invoke([*command, "--store", "here"]) == 0
+    assert "bicliq.toml" not in capsys.readouterr().err

@@ -15,13 +15,15 @@ from pathlib import Path
 import cloudpickle
 import pytest
 import yaml
+from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.testing.cli import invoke_and_assert
 
 from bicliq.flows.cli import invoke
 from bicliq.flows.deploy import deployment_name
 from bicliq.flows.deployments import FLOWS, read_deployments
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.store.results import open_run
-from tests.integration.server import ask, deployed, forget, published, runs_of, wait_for
+from tests.integration.server import deployed, forget, published, runs_of, wait_for
 from tests.real_graphs import COUNTS, DATA
 
 ROOT = DATA.parents[1]
@@ -57,11 +59,17 @@ def first_run(server: str, name: str, seconds: float = 240) -> dict:
     )
 
 
-def test_a_schedule_starts_runs_by_itself(tmp_path, prefect_server):
-    store = str(tmp_path / "store")
+def test_a_schedule_starts_runs_by_itself_and_its_name_is_not_taken_for_another_store(tmp_path, prefect_server, capsys):
+    store, other = str(tmp_path / "store"), str(tmp_path / "other")
     name = deployment_name(EDGES, store)
-    serve = ("bicliq.flows.cli", "serve", EDGES, "--store", store, "--interval", "5", "--local", "--nulls", "drop")
-    with running(tmp_path / "serve.log", *serve) as process:
+    serve = ("serve", EDGES, "--interval", "5", "--local", "--nulls", "drop")
+    with running(tmp_path / "serve.log", "bicliq.flows.cli", *serve, "--store", store) as process:
+        wait_for(lambda: deployed(prefect_server, name), 120)
+        assert invoke([*serve, "--store", other, "--name", name]) == 2
+        said = capsys.readouterr().err
+        assert store in said
+        assert "--replace" in said
+        assert deployed(prefect_server, name)["parameters"]["settings"]["store"] == store
         run = first_run(prefect_server, name)
         assert process.poll() is None
     assert run["auto_scheduled"] is True
@@ -74,19 +82,28 @@ def test_a_schedule_starts_runs_by_itself(tmp_path, prefect_server):
     assert left["paused"] is False
     assert left["schedules"][0]["active"] is True
     assert left["global_concurrency_limit"]["limit"] == 1
+    replace = ("serve", EDGES, "--store", other, "--name", name, "--replace")
+    with running(tmp_path / "other.log", "bicliq.flows.cli", *replace):
+        wait_for(lambda: deployed(prefect_server, name)["parameters"]["settings"]["store"] == other, 120)
+    forget(prefect_server, left["id"])
+
+
+def test_deployments_are_named_by_table_and_store():
+    assert deployment_name(EDGES, "mine") != deployment_name(EDGES, "other")
+    assert deployment_name("s3://lake/edges.parquet", "s3://lake/groups").startswith("edges-parquet-to-groups-")
 
 
 def test_a_file_of_deployments_is_served_by_one_process(tmp_path, prefect_server):
     text = f"""
         [nightly-groups]
         flow = "etl"
-        interval = 5
+        interval = 10
         source = "{EDGES}"
         settings = {{store = "{tmp_path / "groups"}", cluster = {{local = true}}}}
 
         [squares]
         flow = "count"
-        interval = 5
+        interval = 10
         source = "{EDGES}"
         asked = {{p = 2, q = 2}}
         settings = {{store = "{tmp_path / "counts"}", cluster = {{local = true}}}}
@@ -98,6 +115,8 @@ def test_a_file_of_deployments_is_served_by_one_process(tmp_path, prefect_server
     assert groups["state"]["message"].startswith("16,261 maximal bicliques")
     assert "complete 2 × 2 subgraphs" in squares["state"]["message"]
     assert deployed(prefect_server, "squares")["global_concurrency_limit"]["limit"] == 1
+    for run in (groups, squares):
+        forget(prefect_server, run["deployment_id"])
 
 
 @pytest.mark.parametrize(
@@ -158,35 +177,15 @@ def test_a_table_and_a_file_of_deployments_are_not_mixed(tmp_path, monkeypatch, 
     assert said in capsys.readouterr().err
 
 
-def test_a_deployment_of_another_table_or_store_is_not_taken(tmp_path, prefect_server, capsys):
-    mine, other = str(tmp_path / "mine"), str(tmp_path / "other")
-    with running(tmp_path / "serve.log", "bicliq.flows.cli", "serve", EDGES, "--store", mine, "--name", "shared"):
-        wait_for(lambda: deployed(prefect_server, "shared"), 120)
-        assert invoke(["serve", EDGES, "--store", other, "--name", "shared"]) == 2
-        said = capsys.readouterr().err
-        assert mine in said
-        assert "--replace" in said
-        assert deployed(prefect_server, "shared")["parameters"]["settings"]["store"] == mine
-        replace = ("bicliq.flows.cli", "serve", EDGES, "--store", other, "--name", "shared", "--replace")
-        with running(tmp_path / "other.log", *replace):
-            wait_for(lambda: deployed(prefect_server, "shared")["parameters"]["settings"]["store"] == other, 120)
-    assert deployment_name(EDGES, mine) != deployment_name(EDGES, other)
-    assert deployment_name("s3://lake/edges.parquet", "s3://lake/groups").startswith("edges-parquet-to-groups-")
-
-
-def test_serving_without_a_server_is_refused_with_the_two_commands(tmp_path):
-    environment = {name: value for name, value in os.environ.items() if name != "PREFECT_API_URL"}
-    environment["PREFECT_HOME"] = str(tmp_path)
-    command = [sys.executable, "-m", "bicliq.flows.cli", "serve", EDGES, "--cron", "0 3 * * *"]
-    for variables in ({}, {"PREFECT_API_URL": "http://127.0.0.1:9/api"}):
-        done = subprocess.run(
-            command, cwd=ROOT, env={**environment, **variables}, capture_output=True, text=True, timeout=120
-        )
-        assert done.returncode == 2
-        assert done.stdout == ""
-        assert len(done.stderr.splitlines()) == 1
-        assert "prefect server start" in done.stderr
-        assert "prefect config set PREFECT_API_URL=" in done.stderr
+@pytest.mark.parametrize("url", [None, "http://127.0.0.1:9/api"])
+def test_serving_without_a_server_is_refused_with_the_two_commands(url, capsys):
+    with temporary_settings({PREFECT_API_URL: url}):
+        assert invoke(["serve", EDGES, "--cron", "0 3 * * *"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert len(said.err.splitlines()) == 1
+    assert "prefect server start" in said.err
+    assert "prefect config set PREFECT_API_URL=" in said.err
 
 
 @pytest.mark.parametrize(
@@ -219,39 +218,24 @@ def test_prefect_yaml_declares_a_deployment_a_flow_with_parameters_that_it_takes
     assert files == {deployment["entrypoint"].split("/")[1].split(".")[0] for deployment in declared}
 
 
-def test_a_worker_of_a_pool_does_what_prefect_yaml_schedules(tmp_path, prefect_server):
+def test_a_worker_of_a_pool_does_what_prefect_yaml_schedules(tmp_path, prefect_server, monkeypatch):
     declared = yaml.safe_load((ROOT / "prefect.yaml").read_text())
-    deployment, *others = declared["deployments"]
+    deployment = declared["deployments"][0]
     deployment["schedules"] = [{"interval": 10}]  # not every night, as it stands
     deployment["parameters"]["settings"] = {"store": str(tmp_path / "store"), "cluster": {"local": True}}
     deployment["parameters"]["source"] = EDGES
     (tmp_path / "prefect.yaml").write_text(yaml.safe_dump(declared))
-    environment = {**os.environ, "BICLIQ_HOME": str(ROOT)}
+    monkeypatch.setenv("BICLIQ_HOME", str(ROOT))
+    monkeypatch.chdir(ROOT)
     pool = deployment["work_pool"]["name"]
     for command in (
         f"work-pool create {pool} --type process",
-        f"--no-prompt deploy --all --prefect-file {tmp_path / 'prefect.yaml'}",
+        f"deploy --all --prefect-file {tmp_path / 'prefect.yaml'}",
     ):
-        done = subprocess.run(
-            [sys.executable, "-m", "prefect", *command.split()],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-    count = next(other for other in others if other["name"] == "bicliq-count")
-    registered = deployed(prefect_server, count["name"])
-    given = {"source": EDGES, "settings": deployment["parameters"]["settings"]}
-    asked = {"parameters": {**registered["parameters"], **given}}
+        invoke_and_assert(["--no-prompt", *command.split()])
     with running(tmp_path / "worker.log", "prefect", "worker", "start", "--pool", pool):
         run = first_run(prefect_server, deployment["name"])
-        # Not two runs at once: SQLite lets proposals wait for each other, for a minute.
-        forget(prefect_server, run["deployment_id"])
-        ask(f"{prefect_server}/deployments/{registered['id']}/create_flow_run", asked)
-        counted = first_run(prefect_server, count["name"])
-    assert counted["state"]["message"].startswith("39,733 complete 3 × 3 subgraphs")
+    forget(prefect_server, run["deployment_id"])
     assert run["auto_scheduled"] is True
     assert run["work_pool_name"] == pool
     assert "16,261 maximal bicliques" in run["state"]["message"]

@@ -1,7 +1,6 @@
 """Many small runs, flows and versions in one process and one store, and many processes at once.
 
-In the ordinary suite some dozens, flows and processes by night; ``make load`` does 1,000 of each,
-and tells what they held.
+By night some dozens; ``make load`` does 1,000 of each, and tells what they held.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ MANY = int(os.environ.get("BICLIQ_LOAD", "40"))
 FLOWS, AT_ONCE = max(MANY // 4, 8), 20 if MANY >= 1000 else 4
 """Flows one after the other, and processes at once."""
 
-by_night_or_load = pytest.mark.skipif(
+pytestmark = pytest.mark.skipif(
     not NIGHTLY and "BICLIQ_LOAD" not in os.environ, reason="neither BICLIQ_NIGHTLY nor BICLIQ_LOAD is set"
 )
 
@@ -158,7 +157,6 @@ def test_many_versions_in_a_row_hold_no_more_than_few(tmp_path, temporary) -> No
     assert (found.problems, found.leftovers) == ([], [])
 
 
-@by_night_or_load
 @pytest.mark.timeout(7200)
 def test_many_flows_in_a_row_hold_no_more_than_few(tmp_path, temporary, prefect_server) -> None:
     def once(number: int) -> None:
@@ -171,7 +169,6 @@ def test_many_flows_in_a_row_hold_no_more_than_few(tmp_path, temporary, prefect_
     assert verify_store(Store.open(str(tmp_path / "store"))).problems == []
 
 
-@by_night_or_load
 @pytest.mark.timeout(7200)
 def test_many_at_once_on_one_store_and_one_server_are_all_right(tmp_path, temporary, prefect_server) -> None:
     """Processes of their own: half of them flows, two of each the same run."""
@@ -188,18 +185,8 @@ def test_many_at_once_on_one_store_and_one_server_are_all_right(tmp_path, tempor
         if number // 2 % 2:
             command = ["-c", flow, source, json.dumps(settings), answer]
         else:
-            command = [
-                "-m",
-                "bicliq.flows.cli",
-                "run",
-                source,
-                "--store",
-                store,
-                "--local",
-                "--partitions",
-                "2",
-                "--json",
-            ]
+            command = ["-m", "bicliq.flows.cli", "run", source, "--store", store]
+            command += ["--local", "--partitions", "2", "--json"]
         with open(answer, "a") as out, open(tmp_path / f"{number}.log", "w") as log:
             processes.append(subprocess.Popen([sys.executable, *command], stdout=out, stderr=log))
     for number, process in enumerate(processes):

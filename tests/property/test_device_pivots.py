@@ -77,7 +77,7 @@ def test_small_graphs_have_the_vertices_of_the_cpu(graph, p, q, side):
 
 
 @pytest.mark.usefixtures("gpu")
-@pytest.mark.parametrize("seed", part_of(range(30), 3))
+@pytest.mark.parametrize("seed", part_of(range(30), 5))
 def test_wide_graphs_have_the_vertices_of_the_cpu(seed):
     rng = np.random.default_rng(seed)
     n_left, n_right = int(rng.integers(30, 90)), int(rng.integers(30, 90))
@@ -89,14 +89,14 @@ def test_wide_graphs_have_the_vertices_of_the_cpu(seed):
 def test_vertices_of_large_counts_of_some_roots_and_of_small_memory(monkeypatch):
     assert_vertices(complete(6, 120), 3, 50, "left")
     assert_vertices(crown(45), 4, 3, "right")
-    graph = random_graph(2, 48, 48, 0.5)
-    assert_vertices(graph, 3, 3, "left", roots=np.arange(0, 48, 3))
+    graph = random_graph(2, 40, 40, 0.5)
+    assert_vertices(graph, 3, 3, "left", roots=np.arange(0, 40, 3))
     monkeypatch.setattr(pivots, "LARGEST_TASKS", 1000)
     assert_vertices(graph, 3, 4, "left")
 
 
 @pytest.mark.usefixtures("gpu")
-@pytest.mark.parametrize("seed", part_of(range(40), 3))
+@pytest.mark.parametrize("seed", part_of(range(40), 5))
 def test_wide_graphs_have_the_count_of_the_cpu(seed):
     rng = np.random.default_rng(seed)
     n_left, n_right = int(rng.integers(30, 150)), int(rng.integers(30, 150))
@@ -137,9 +137,9 @@ def test_parts_of_the_roots_add_up():
 
 
 @pytest.mark.usefixtures("gpu")
-def test_ten_runs_are_alike():
-    graph = random_graph(8, 64, 64, 0.5)
-    assert {count(graph, 5, 4) for _ in range(10)} == {kernels.count_bicliques(*graph, 5, 4).count}
+def test_runs_are_alike():
+    graph = random_graph(8, 48, 48, 0.5)
+    assert {count(graph, 5, 4) for _ in range(5)} == {kernels.count_bicliques(*graph, 5, 4).count}
 
 
 @pytest.mark.parametrize(
@@ -147,12 +147,12 @@ def test_ten_runs_are_alike():
     [
         (counting, "LARGEST_ARENA_BYTES", 20_000),
         (counting, "LARGEST_NODES", 20),
-        (pivots, "LARGEST_NODE_WORDS", 12_000),
-        (pivots, "LARGEST_TASKS", 4_000),
+        (pivots, "LARGEST_NODE_WORDS", 4_000),
+        (pivots, "LARGEST_TASKS", 2_000),
     ],
 )
 def test_too_little_memory_means_more_runs(gpu, monkeypatch, module, name, largest):
-    graph = random_graph(2, 64, 64, 0.5)
+    graph = random_graph(2, 48, 48, 0.5)
     monkeypatch.setattr(module, name, largest)
     before = gpu.launches.count("count_roots")
     assert count(graph, 4, 4) == kernels.count_bicliques(*graph, 4, 4).count
@@ -161,7 +161,7 @@ def test_too_little_memory_means_more_runs(gpu, monkeypatch, module, name, large
 
 @pytest.mark.usefixtures("gpu")
 def test_what_does_not_fit_at_all_is_an_error(monkeypatch):
-    graph = random_graph(2, 64, 64, 0.5)
+    graph = random_graph(2, 40, 40, 0.5)
     monkeypatch.setattr(pivots, "LARGEST_TASKS", 2)
     with pytest.raises(kernels.BackendError, match="the largest root does not fit"):
         count(graph, 4, 4)

@@ -80,6 +80,18 @@ def test_an_estimate_is_right_on_average(n: int, density: float, seed: int, leas
     assert np.all(np.abs(means - known) <= 5 * doubts + 0.02 * np.array(known) + 1)
 
 
+def test_columns_that_share_just_as_many_rows_as_are_asked_for_are_gone_down_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(estimate, "NODE_WORK", 1)
+    n = 300  # columns, of which each two share two rows of their own: more than a sample searches of a root
+    one, other = np.triu_indices(n, 1)
+    rows = np.arange(2 * len(one))
+    graph = BipartiteGraph.from_edges(np.tile(rows, 2), np.concatenate([one, one, other, other]), len(rows), n)
+    for seed in range(4):
+        assert sampled(graph, seed, 2).bicliques == pytest.approx(n * (n - 1) / 2, rel=0.1)
+
+
 def sampled(graph: BipartiteGraph, seed: int, least: int = 1, threads: int = 1) -> kernels.BicliqueEstimate:
     """An estimate that may do next to nothing."""
     return kernels.estimate_bicliques(

@@ -14,7 +14,7 @@ from bicliq.pipeline.graphs import actions as actions_module
 from bicliq.pipeline.graphs.actions import MICROSECONDS, Actions
 from bicliq.pipeline.graphs.in_step import Moments, groups_among, windows_of
 from tests.nightly import drawn
-from tests.reference.in_step import Action, GroupInStep, groups_in_step, window_of
+from tests.reference.in_step import Action, GroupInStep, beyond_chance, groups_in_step, window_of
 
 MANY = settings(max_examples=drawn(1200), deadline=None, suppress_health_check=list(HealthCheck))
 FEW = settings(max_examples=drawn(180), deadline=None, suppress_health_check=list(HealthCheck))
@@ -96,6 +96,73 @@ def test_find_gives_all_groups_with_their_windows(rows, length, least):
         assert group["value"] == len(left) * len(right)
         expected.remove((frozenset(left), frozenset(right)))
     assert not expected
+
+
+@MANY
+@given(tables, st.sampled_from([0, 1, 3, 100]), sizes, st.booleans())
+def test_by_surprise_all_groups_are_worth_what_the_definition_says(rows, length, least, all_of_them):
+    rows = sorted(set(rows))
+    who, what = (sorted({row[side] for row in rows}) for side in (0, 1))
+    pairs = {(u, r) for u, r, _ in rows}
+    terms = kernels.SurpriseTerms.of_degrees(
+        *([sum(p[side] == v for p in pairs) for v in vertices] for side, vertices in enumerate((who, what)))
+    )
+    columns = zip(*((u, r, t / 10) for u, r, t in rows), strict=True)
+    table = pa.table(dict(zip(("who", "what", "at"), map(list, columns), strict=True)))
+    expected = []
+    for left, right in groups_in_step(rows, length, *least):
+        block = terms.of_group([who.index(u) for u in sorted(left)], [what.index(r) for r in sorted(right)])[0]
+        expected.append(
+            (round(beyond_chance(set(left), set(right), rows, length, block), 6), sorted(left), sorted(right))
+        )
+    expected.sort(key=lambda group: (-group[0], group[1:]))
+    names = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
+    asked = {"left": "who", "right": "what", "time": "at", "in_step": str(length / 10), "by": "surprise", **names}
+    found = bicliq.find(table, top=1000 if all_of_them else 2, min_surprise=-1e9, **asked)
+    values = [round(group["value"], 6) for group in found]
+    assert values == pytest.approx([worth for worth, *_ in expected][: len(found)], abs=2e-6)
+    assert len(found) == (len(expected) if all_of_them else min(2, len(expected)))
+    if all_of_them:
+        assert sorted((g["left"], g["right"]) for g in found) == sorted(group[1:] for group in map(tuple, expected))
+    above = bicliq.find(table, top=1000, **asked)
+    assert len(above) == sum(worth >= kernels.SurpriseTerms.unit for worth, *_ in expected)
+    assert above.record["why_none"] is None or not len(above)
+
+
+@FEW
+@given(tables, sizes)
+def test_in_windows_that_hold_all_groups_are_worth_what_they_are_without_times(rows, least):
+    table = pa.table(dict(zip(("who", "what", "at"), map(list, zip(*set(rows), strict=True)), strict=True)))
+    once = table.group_by(["who", "what"]).aggregate([("at", "min")]).rename_columns(["who", "what", "at"])
+    names = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
+    asked = {"left": "who", "right": "what", "by": "surprise", "top": 1000, "min_surprise": -1e9, **names}
+    without = {(*g["left"], None, *g["right"]): (g["value"], g["expected"]) for g in bicliq.find(once, **asked)}
+    within = {
+        (*g["left"], None, *g["right"]): (g["value"], g["expected"])
+        for g in bicliq.find(once, in_step="1000s", time="at", **asked)
+    }
+    assert within.keys() == without.keys()
+    for group, worth in within.items():
+        assert worth == pytest.approx(without[group])
+
+
+@FEW
+@given(tables, lengths, sizes, st.sets(st.sampled_from([f"{side}{i}" for side in "ur" for i in range(3)]), max_size=3))
+def test_containing_chooses_among_all_groups(rows, length, least, members):
+    labels = {f"u{row[0]}" for row in rows} | {f"r{row[1]}" for row in rows}
+    columns = zip(*((f"u{u}", f"r{r}", t / 10) for u, r, t in rows), strict=True)
+    table = pa.table(dict(zip(("who", "what", "at"), map(list, columns), strict=True)))
+    names = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
+    asked = {"left": "who", "right": "what", "time": "at", "in_step": str(length / 10), "top": 1000, **names}
+    wanted = members & labels
+    expected = {
+        (frozenset(g["left"]), frozenset(g["right"]))
+        for g in bicliq.find(table, **asked)
+        if wanted <= {*g["left"], *g["right"]}
+    }
+    found = bicliq.find(table, containing=sorted(wanted), **asked)
+    assert {(frozenset(g["left"]), frozenset(g["right"])) for g in found} == expected
+    assert len(found) == len(expected)
 
 
 def test_what_no_group_has_is_left_out_before_windows_are_made():

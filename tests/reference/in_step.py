@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import combinations
+from math import log
 
 Action = tuple[int, int, int]
 """Left vertex, right vertex, time."""
@@ -42,3 +43,18 @@ def groups_in_step(
         and len(shared) >= min_right
         and len(some) * len(shared) >= min_edges
     }
+
+
+def beyond_chance(left: set[int], right: set[int], rows: list[Action], length: int, block: float) -> float:
+    """Worth of a group of which `block` is the worth without times."""
+    worth = block
+    for r in right:
+        events = [(time, u) for u, other, time in rows if other == r]
+        every = [frozenset(one for one in events if t <= one[0] <= t + length) for t, _ in events]
+        windows = {one for one in every if not any(one < other for other in every)}
+        told = window_of(left, r, rows, length)
+        assert told is not None
+        holding = [one for one in windows if min(one)[0] <= told[0] and told[1] <= max(one)[0]]
+        share = min(map(len, holding)) / len({u for _, u in events})
+        worth += len(left) * -log(min(share, 1)) - log(len(windows))
+    return worth

@@ -92,7 +92,7 @@ FILES: dict[str, Callable[[], list[list[Biclique]]]] = {
     "none": lambda: [],
     "one": lambda: [[([0], [0], 0)]],
     "8 bits": lambda: [some(3000, 9, 200)],
-    "16 bits": lambda: [some(30000, 60, 60000)],
+    "16 bits": lambda: [some(9000, 30, 60000)],
     "3 bits": lambda: [some(3000, 4, 5)],
     "10 bits": lambda: [some(9999, 30, 1000)],
     "few and far": lambda: [[([7, 1 << 30], [1, 2], 7)] * 300],
@@ -378,6 +378,13 @@ def test_lists_are_checked_as_numpy_would(bicliques: list[Biclique]) -> None:
     unordered = sum(sorted(set(left)) != left or sorted(set(right)) != right for left, right, _ in bicliques)
     digest = set_digest(batch.left_offsets, batch.left, batch.right_offsets, batch.right)
     assert check_bicliques(batch) == (digest, unordered)
+
+
+def test_an_id_beyond_the_labels_is_refused() -> None:
+    batch, labels = batch_of([([0, 3], [1], 0)]), np.arange(5, dtype=np.uint64)
+    check_bicliques(batch, labels[:4], labels)
+    with pytest.raises(ValueError, match="an id that no vertex of the graph has"):
+        check_bicliques(batch, labels[:3], labels)
 
 
 def test_a_table_gives_back_its_batches() -> None:

@@ -5,12 +5,13 @@
 // numbered by falling extent, then by intent, so 0 is the top. Method: of a concept with the list X
 // on one side, each vertex c of the other side that is not in the concept gives X ∩ c′, as bits
 // over X; the inclusion-maximal ones of these are the neighbours (Lindig 2000), found by falling
-// size; a hash of its list tells each one's number, and its size and other side confirm it. With
-// extents for X these are the lower covers, with intents the upper ones: either gives all edges,
-// and the side with fewer steps is taken. Bits are set one by one along the rows of X, or, of a
-// long X in a context whose columns fit memory as bits, ANDed by words. Cost: an edge of the
-// context that ends in X a step, and some words a pair of c and neighbour. Memory: 4 bytes an id
-// of either side and 60 a concept.
+// size. The other side of a neighbour is the concept's and all c that give the same bits: one that
+// gave more would be maximal instead. A hash of it tells the number, and its vertices confirm it.
+// With extents for X these are the lower covers, with intents the upper ones: either gives all
+// edges, and the side with fewer steps is taken. Bits are set one by one along the rows of X, or,
+// of a long X in a context whose columns fit memory as bits, ANDed by words. Cost: an edge of the
+// context that ends in X a step, and some words a pair of c and neighbour. Memory: 4 bytes an id of
+// either side and 60 a concept.
 // Reference: tests/reference/concepts.py.
 #pragma once
 
@@ -19,7 +20,7 @@
 #include "lanes/hash.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <functional>
 #include <stdexcept>
 #include <vector>
 
@@ -32,16 +33,22 @@ class Concepts {
   void add(Span extent, Span intent) { put(left, extent), put(right, intent); }
   /// No more come: numbers them.
   void number() {
-    std::vector<u32> order(size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::sort(order.begin(), order.end(), [&](u32 a, u32 b) {
-      const Span x = list(left, a), y = list(left, b), s = list(right, a), t = list(right, b);
-      return x.size() != y.size() ? x.size() > y.size() : std::lexicographical_compare(s.begin(), s.end(), t.begin(), t.end());
+    struct Key {
+      u32 missing, first, at;  // of all objects; the first attribute, 0 for none, which is first as well
+    };
+    std::vector<Key> order;
+    order.reserve(size());
+    for (u32 at = 0; at < size(); ++at) order.push_back({~lists_[left][at].size, lists_[right][at].size ? static_cast<u32>(*list(right, at).begin()) : 0, at});
+    std::sort(order.begin(), order.end(), [&](const Key& a, const Key& b) {
+      if (a.missing != b.missing) return a.missing < b.missing;
+      if (a.first != b.first) return a.first < b.first;
+      const Span s = list(right, a.at), t = list(right, b.at);
+      return std::lexicographical_compare(s.begin(), s.end(), t.begin(), t.end());
     });
     for (auto& lists : lists_) {
       std::vector<List> numbered;
       numbered.reserve(order.size());
-      for (const u32 i : order) numbered.push_back(lists[i]);
+      for (const Key& key : order) numbered.push_back(lists[key.at]);
       lists = std::move(numbered);
     }
   }
@@ -80,13 +87,12 @@ class Covers {
   Covers(const Concepts& concepts, Concepts::Side side, Rows rows, u32 n_others, u32 least)
       : concepts_(concepts), side_(side), rows_(rows), n_others_(n_others), least_(least), place_(n_others, kFree) {
     lay_columns();
-    for (u64 id = 0; id < rows_.size(); ++id) vertex_hash_.push_back(mix(id + kLeftSeed));
+    for (u64 id = 0; id < n_others_; ++id) hash_of_.push_back(mix(id + kLeftSeed)), hash_of_all_ += hash_of_.back();
     std::size_t room = 16;
     while (room < 2 * static_cast<std::size_t>(concepts_.size())) room *= 2;
     table_.assign(room, {0, kFree});
     for (u32 number = 0; number < concepts_.size(); ++number) {
-      u64 hash = 0;
-      for (const i32 id : list(number)) hash += vertex_hash_[static_cast<u32>(id)];
+      const u64 hash = hash_of(concepts_.list(other_side(), number));
       std::size_t at = slot_of(hash);
       while (table_[at].number != kFree) at = (at + 1) & (room - 1);
       table_[at] = {tag_of(hash), number};
@@ -107,9 +113,11 @@ class Covers {
  private:
   static constexpr u32 kFree = ~u32{0}, kBarred = kFree - 1;
   static constexpr u64 kSteps = u64{1} << 26, kColumnBytes = u64{1} << 26;  // some 50 ms; of columns as bits
-  struct Candidate {
-    u32 size, place;
-    u64 hash = 0;
+  /// A neighbour: what its bits are the same as, how many vertices of the other side it has, and
+  /// the hash of these.
+  struct Kept {
+    u32 size, place, n_others;
+    u64 hash;
     std::size_t slot = 0;
   };
   struct Slot {
@@ -118,6 +126,11 @@ class Covers {
 
   Span list(u32 number) const { return concepts_.list(side_, number); }
   Concepts::Side other_side() const { return side_ == Concepts::left ? Concepts::right : Concepts::left; }
+  u64 hash_of(Span others) const {
+    u64 hash = 0;
+    for (const i32 c : others) hash += hash_of_[static_cast<u32>(c)];
+    return hash;
+  }
 
   void lay_columns() {
     const u64 words = (rows_.size() + 63) / 64;
@@ -141,22 +154,36 @@ class Covers {
       return n;
     };
     candidates_.clear();
-    for (u32 place = 0; place < met_; ++place) candidates_.push_back({size_of(place), place});
-    std::sort(candidates_.begin(), candidates_.end(), [](Candidate a, Candidate b) { return a.size > b.size; });
-    kept_.clear();
-    for (const Candidate each : candidates_) {
-      if (each.size < least_ || !each.size) break;
-      if (std::none_of(kept_.begin(), kept_.end(), [&](Candidate kept) { return lies_in(each.place, kept.place); })) kept_.push_back(each);
-    }
+    for (u32 place = 0; place < met_; ++place) candidates_.push_back(u64{size_of(place)} << 32 | place);
+    std::sort(candidates_.begin(), candidates_.end(), std::greater<>());
+    keep_maximal(others);
     steps_ += met_ * kept_.size() * words_;
-    if (!candidates_.empty()) batch.largest.back() = static_cast<i32>(candidates_[0].size);
+    const u32 largest = candidates_.empty() ? 0 : static_cast<u32>(candidates_[0] >> 32);
+    batch.largest.back() = static_cast<i32>(largest);
     const std::size_t first = batch.to.size();
-    if ((candidates_.empty() || !candidates_[0].size) && !least_) kept_.push_back({0, 0});
+    if (!largest && !least_) kept_.push_back({0, kFree, n_others_, hash_of_all_});
     number_kept(batch.to);
     for (const i32 c : others) place_[static_cast<u32>(c)] = kFree;
     for (const u32 c : others_) place_[c] = kFree;
     std::sort(batch.to.begin() + static_cast<std::ptrdiff_t>(first), batch.to.end());
     batch.from.resize(batch.to.size(), static_cast<i32>(next_));
+  }
+
+  /// Of the candidates those that lie in no other; each is kept once, with all that are the same.
+  void keep_maximal(Span others) {
+    const u64 own_hash = hash_of(others);
+    kept_.clear();
+    kept_of_.assign(met_, kFree);
+    for (const u64 each : candidates_) {
+      const u32 size = static_cast<u32>(each >> 32), place = static_cast<u32>(each);
+      if (size < least_ || !size) break;
+      auto at = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) { return lies_in(place, kept.place); });
+      if (at == kept_.end()) at = kept_.insert(at, {size, place, static_cast<u32>(others.size()), own_hash});
+      if (at->size != size) continue;
+      at->hash += hash_of_[others_[place]];
+      ++at->n_others;
+      kept_of_[place] = at->place;
+    }
   }
 
   /// Finds X ∩ c′ of each c that is not barred: some words of `bits_` each.
@@ -172,8 +199,6 @@ class Covers {
   }
   void meet_by_bits(Span own) {
     words_ = static_cast<u32>((own.size() + 63) / 64);
-    own_hash_.clear();
-    for (const i32 x : own) own_hash_.push_back(vertex_hash_[static_cast<u32>(x)]);
     u32 at = 0;
     for (const i32 x : own) {
       for (const i32 c : rows_[x]) {
@@ -217,25 +242,17 @@ class Covers {
       if (x[w] & ~y[w]) return false;
     return true;
   }
-  /// Writes the numbers of the concepts whose lists have the bits of what is kept. Each waits for
-  /// memory several times: they wait together.
+  /// Writes the numbers of what is kept. Each waits for memory several times: they wait together.
   void number_kept(std::vector<i32>& to) {
-    for (Candidate& each : kept_) {
-      for (u32 w = 0; each.size && w < words_; ++w) {
-        const u64* const hashes = word_.empty() ? own_hash_.data() + w * 64 : vertex_hash_.data() + word_[w] * 64;
-        for (u64 word = bits(each.place)[w]; word; word &= word - 1) each.hash += hashes[__builtin_ctzll(word)];
-      }
-      steps_ += each.size;
-      __builtin_prefetch(&table_[slot_of(each.hash)]);
-    }
-    for (Candidate& each : kept_) {
+    for (const Kept& each : kept_) __builtin_prefetch(&table_[slot_of(each.hash)]);
+    for (Kept& each : kept_) {
       each.slot = slot_of(each.hash);
       while (table_[each.slot].number != kFree && table_[each.slot].tag != tag_of(each.hash)) each.slot = (each.slot + 1) & (table_.size() - 1);
       if (table_[each.slot].number != kFree) concepts_.fetch_lists(table_[each.slot].number);
     }
-    for (const Candidate& each : kept_)
+    for (const Kept& each : kept_)
       if (table_[each.slot].number != kFree) __builtin_prefetch(concepts_.list(other_side(), table_[each.slot].number).begin());
-    for (const Candidate& each : kept_) {
+    for (const Kept& each : kept_) {
       std::size_t at = each.slot;
       while (table_[at].number != kFree && !(table_[at].tag == tag_of(each.hash) && is_concept(each, table_[at].number)))
         at = (at + 1) & (table_.size() - 1);
@@ -245,13 +262,13 @@ class Covers {
   }
   std::size_t slot_of(u64 hash) const { return mix(hash) & (table_.size() - 1); }
   static u32 tag_of(u64 hash) { return static_cast<u32>(mix(hash) >> 32); }
-  /// Whether what is kept is the list of a concept: it has all of its others, and its size.
-  bool is_concept(Candidate kept, u32 number) {
-    if (list(number).size() != kept.size) return false;
+  /// Whether what is kept is a concept: it has all of that one's others, no more, and its size.
+  bool is_concept(const Kept& kept, u32 number) const {
     const Span others = concepts_.list(other_side(), number);
+    if (list(number).size() != kept.size || others.size() != kept.n_others) return false;
     return !kept.size || std::all_of(others.begin(), others.end(), [&](i32 c) {
       const u32 place = place_[static_cast<u32>(c)];
-      return place == kBarred || (place != kFree && lies_in(kept.place, place));
+      return place == kBarred || (place != kFree && kept_of_[place] == kept.place);
     });
   }
 
@@ -260,11 +277,11 @@ class Covers {
   const Rows rows_;
   const u32 n_others_, least_;
   u32 next_ = 0, met_ = 0, words_ = 0;
-  u64 steps_ = 0, column_words_ = 0;
-  std::vector<u64> columns_, vertex_hash_, bits_, own_, own_hash_;
+  u64 steps_ = 0, column_words_ = 0, hash_of_all_ = 0;
+  std::vector<u64> columns_, hash_of_, bits_, own_, candidates_;
   std::vector<Slot> table_;
-  std::vector<u32> place_, others_, word_;
-  std::vector<Candidate> candidates_, kept_;
+  std::vector<u32> place_, others_, word_, kept_of_;
+  std::vector<Kept> kept_;
 };
 
 }  // namespace bicliq
