@@ -124,7 +124,7 @@ def test_larger_tables_have_the_same(seed):
 
 
 def many_baskets(seed):
-    """Hundreds of baskets as rows of a matrix, with none or many alike, and how many a set is in."""
+    """Hundreds of baskets as rows of a matrix, some alike, and in how many a set is at least."""
     chance = np.random.default_rng(seed)
     n_items, n_kinds = chance.choice([3, 9, 70, 150]), chance.integers(1, 60)
     weights = chance.uniform(0.1, 1.0, n_items) * chance.choice([0.05, 0.3, 0.7, 1.0])
