@@ -7,6 +7,7 @@
 #include <nanobind/stl/shared_ptr.h>
 
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -33,6 +34,11 @@ struct SetBatch {
     RuleBatch::put(closed, set, items, offsets);
     support.push_back(of_set);
   }
+  void add(Span ids, i32 of_set) {
+    items.insert(items.end(), ids.begin(), ids.end());
+    offsets.push_back(static_cast<i32>(items.size()));
+    support.push_back(of_set);
+  }
 };
 nb::object python_of(SetBatch batch) { return nb::make_tuple(numpy_of(std::move(batch.offsets)), numpy_of(std::move(batch.items)), numpy_of(std::move(batch.support))); }
 
@@ -40,7 +46,11 @@ nb::object python_of(SetBatch batch) { return nb::make_tuple(numpy_of(std::move(
 class SetStream {
  public:
   enum class Kind { closed, maximal, all };
-  SetStream(Held closed, Kind kind, u64 max_items) : closed_(std::move(closed)), kind_(kind), max_items_(max_items), walk_(*closed_, {false, max_items, {}, {}, hear_interrupts}) {}
+  SetStream(Held closed, Kind kind, u64 max_items) : closed_(std::move(closed)), kind_(kind), max_items_(max_items) {
+    if (kind_ == Kind::closed) return;
+    without_lock([this] { closed_->index(); });
+    if (kind_ == Kind::all) walk_.emplace(*closed_, WalkLimits{false, max_items, {}, {}, hear_interrupts});
+  }
   /// About so many sets; None at the end.
   nb::object next(std::size_t n) {
     SetBatch batch;
@@ -52,20 +62,20 @@ class SetStream {
 
  private:
   void add_next(SetBatch& batch) {
-    ended_ = !walk_.next();
-    if (!ended_) batch.add(*closed_, walk_.set(), closed_->support(walk_.closure()));
+    ended_ = !walk_->next();
+    if (!ended_) batch.add(*closed_, walk_->set(), closed_->support(walk_->closure()));
   }
   void add_closed(SetBatch& batch) {
     ended_ = at_ == closed_->size();
     if (ended_) return;
-    const Numbers items = closed_->items(at_++);
-    if (items.size() > max_items_ || (kind_ == Kind::maximal && closed_->first(items, at_, closed_->size()) < closed_->size())) return;
-    batch.add(*closed_, items, closed_->support(at_ - 1));
+    const Span ids = closed_->ids(at_++);
+    if (ids.size() > max_items_ || (kind_ == Kind::maximal && closed_->first(closed_->items(at_ - 1), at_, closed_->size()) < closed_->size())) return;
+    batch.add(ids, closed_->support(at_ - 1));
   }
   const Held closed_;
   const Kind kind_;
   const u64 max_items_;
-  Walk walk_;
+  std::optional<Walk> walk_;
   u32 at_ = 0;
   bool ended_ = false;
 };
@@ -74,6 +84,7 @@ template <class Rules>
 class RuleStream {
  public:
   RuleStream(Held closed, double min_confidence, u64 max_items, const Values& antecedent, const Values& consequent) : closed_(std::move(closed)) {
+    without_lock([this] { closed_->index(); });
     RuleLimits limits{min_confidence, max_items, numbers_of(*closed_, antecedent), numbers_of(*closed_, consequent), hear_interrupts};
     rules_ = without_lock([&] { return std::make_unique<Rules>(*closed_, std::move(limits)); });
   }
@@ -104,8 +115,8 @@ class SetTaker : public Taker {
     settings.names_rows = false;
     settings.worker = [this](Enumeration& of) { search_sets(sets_, of); };
   }
-  Held take(u32 n_items) const {
-    return without_lock([&] { return std::make_shared<ClosedSets>(sets_.closed(n_items)); });
+  Held take(u32 n_items) {
+    return without_lock([&] { return std::make_shared<ClosedSets>(sets_.take(), n_items); });
   }
 
  private:
@@ -120,7 +131,7 @@ void bind_rules(nb::module_& module) {
       "closed_sets",
       [](const Values& offsets, const Values& items, const Values& support, u32 n_items) {
         check_lists(offsets, items, support.size());
-        return without_lock([&] { return std::make_shared<ClosedSets>(std::vector<SetLists>{{offsets.data(), items.data(), support.data(), support.size()}}, n_items); });
+        return without_lock([&] { return std::make_shared<ClosedSets>(std::vector<FoundSets>{{copy_of<i32>(offsets), copy_of<i32>(items), copy_of<i32>(support)}}, n_items); });
       },
       "offsets"_a, "items"_a, "support"_a, "n_items"_a);
   module.def(

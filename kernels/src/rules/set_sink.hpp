@@ -18,11 +18,7 @@ class SetCollector {
     const std::lock_guard<std::mutex> lock(mutex_);
     found_.push_back(std::move(sets));
   }
-  ClosedSets closed(u32 n_items) const {
-    std::vector<SetLists> lists;
-    for (const FoundSets& some : found_) lists.push_back(some.view());
-    return ClosedSets(lists, n_items);
-  }
+  std::vector<FoundSets> take() { return std::exchange(found_, {}); }
 
  private:
   std::mutex mutex_;
