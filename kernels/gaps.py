@@ -158,13 +158,15 @@ def groups_with_gaps(
             "right_degrees": np.bincount(columns, minlength=n_columns) if right_degrees is None else right_degrees,
         }
 
-    whole = _joined_to_all(starts, columns, n_columns, members)
+    whole = _joined_to_all(starts, columns, n_columns, members) if any(map(len, members)) else None
 
     def without_gaps(stay: Any, n: int, **options: Any) -> FindResult:
-        part = np.concatenate([[0], np.cumsum(stay)])[starts]
-        own = dict(weights) if edge_weights is None else {**weights, "edge_weights": np.asarray(edge_weights)[stay]}
+        part, own = (starts, columns), dict(weights)
+        if stay is not None:
+            part = np.concatenate([[0], np.cumsum(stay)])[starts], columns[stay]
+            own |= {} if edge_weights is None else {"edge_weights": np.asarray(edge_weights)[stay]}
         options = {"max_left": max_left, "max_right": max_right, "threads": threads, **own, **degrees, **options}
-        return top_bicliques(part, columns[stay], n_columns, n, objective, **options)
+        return top_bicliques(*part, n_columns, n, objective, **options)
 
     asked = {"min_left": min_left, "min_right": min_right}
     if not gaps or not each:
@@ -174,7 +176,7 @@ def groups_with_gaps(
     by_sums = diverse or objective in ("weight", "surprise")
     best = without_gaps(whole, k, time_limit=seconds, **({} if by_sums else asked))
     first = list(best.groups)
-    until, rest = time.monotonic() + seconds, whole.copy()
+    until, rest = time.monotonic() + seconds, np.ones(len(columns), np.bool_) if whole is None else whole.copy()
     while by_sums and len(first) < len(best.groups) + k + MORE_FIRST and (left := until - time.monotonic()) > 0:
         others = without_gaps(rest, 1, time_limit=left).groups
         if not others:
@@ -197,7 +199,7 @@ def groups_with_gaps(
         progress,
     )
     prepared = time.monotonic() - started
-    has_edges = np.diff(starts)[members[0]].all() and np.isin(members[1], columns).all()
+    has_edges = whole is None or (np.diff(starts)[members[0]].all() and np.isin(members[1], columns).all())
     limit = None if time_limit is None else max(time_limit - prepared, 0.0)
     found = (search.cover(limit) if diverse else search.best(limit)) if has_edges else search.none()
     found.seconds["prepare"] += prepared
@@ -345,8 +347,6 @@ def _members(given: Sequence[int], n: int) -> Int32Array:
 def _joined_to_all(starts: Int64Array, columns: Int32Array, n_right: int, members: Sequence[Int32Array]) -> Any:
     """Edges between vertices that are joined to all of these members; none where these are not."""
     rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    if not any(map(len, members)):
-        return np.ones(len(columns), np.bool_)
     right = np.bincount(columns[np.isin(rows, members[0])], minlength=n_right) == len(members[0])
     left = np.bincount(rows[np.isin(columns, members[1])], minlength=len(starts) - 1) == len(members[1])
     together = left[members[0]].all() and right[members[1]].all()
