@@ -214,7 +214,8 @@ class GapFinding {
     std::vector<std::pair<u32, bool>> gone;  // a vertex, and whether it is a mate
     const auto look = [&](u32 v, bool is_mate) {
       const u32 degree = (is_mate ? mate_degree : other_degree)[v];
-      if (!degree || degree < (is_mate ? least_mate : least_other)) gone.push_back({v, is_mate});
+      const bool has_edges = degree || part.mate_ids;  // in the graph: in a part all have
+      if (!has_edges || degree < (is_mate ? least_mate : least_other)) gone.push_back({v, is_mate});
     };
     for (u32 v = 0; v < mates.size(); ++v) look(v, true);
     for (u32 v = 0; v < others.size(); ++v) look(v, false);
