@@ -241,9 +241,9 @@ def top_bicliques(
             raise ValueError("weights are those of edges or those of vertices, not both")
         if diverse and (objective not in ("edges", "surprise", "weight") or left_weights is not None):
             raise ValueError("diverse needs an objective that is a sum over edges: edges, surprise, or edge_weights")
-        weights, unit = _of_edges(objective, columns, edge_weights)
+        weights, unit = sums_of_edges(objective, columns, edge_weights)
     else:
-        terms, unit = _terms(
+        terms, unit = terms_of(
             objective, starts, columns, n_columns, left_weights, right_weights, left_degrees, right_degrees
         )
     graph, on_gpu = Packed.of(starts, columns, n_columns), Backend(backend) is Backend.CUDA
@@ -254,7 +254,7 @@ def top_bicliques(
         if reason is not None:
             raise BackendError(f"backend 'cuda' cannot find this: {reason}")
     chosen = chosen_side(side, graph, backend) if on_gpu or side != "auto" else _faster_side(graph)
-    least = max(_least(min_value, unit), 1) if diverse else _least(min_value, unit)
+    least = max(least_units(min_value, unit), 1) if diverse else least_units(min_value, unit)
     cover = _Cover(starts, columns) if diverse else None
     terms = _of_kept(graph, terms)
     asked = _Asked(graph, chosen, objective, wanted, least, sizes, terms, weights, unit, cover, workers, time_limit)
@@ -425,7 +425,7 @@ def _faster_side(graph: Packed) -> Side:
     return "left" if paths.from_left <= paths.from_right else "right"
 
 
-def _least(value: Any, unit: float | None) -> int:
+def least_units(value: Any, unit: float | None) -> int:
     """The least whole number that reaches a value."""
     if value is None:
         return NO_VALUE
@@ -452,7 +452,7 @@ class _Cover:
             self.groups.append(replace(group, covered=int(np.count_nonzero(self._covered))))
 
 
-def _of_edges(objective: str, columns: Int32Array, edge_weights: Any) -> tuple[Int64Array, float | None]:
+def sums_of_edges(objective: str, columns: Int32Array, edge_weights: Any) -> tuple[Int64Array, float | None]:
     """A whole number an edge, and the unit of these numbers; None where edges are counted."""
     if edge_weights is None:
         if objective == "weight":
@@ -465,7 +465,7 @@ def _of_edges(objective: str, columns: Int32Array, edge_weights: Any) -> tuple[I
     return weights, unit_of_weights
 
 
-def _terms(
+def terms_of(
     objective: str,
     starts: Int64Array,
     columns: Int32Array,

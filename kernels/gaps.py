@@ -4,27 +4,43 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from bicliq.kernels.arguments import checked_csr, number_of_threads, one_of, whole_number
-from bicliq.kernels.contracts import Int32Array, Int64Array, Packed
+from bicliq.kernels.contracts import Int32Array, Int64Array, Packed, Side
 from bicliq.kernels.cpu import load_extension, wait_for
 from bicliq.kernels.enumeration import LARGEST_SIZE, UNREACHED
 from bicliq.kernels.errors import memory_is_capacity
-from bicliq.kernels.finding import MOST_ANSWERS, FindProgress, FindResult, Group, top_bicliques
-
-ObjectiveOfGaps = Literal["edges", "vertices", "balanced"]
-OBJECTIVES_OF_GAPS: tuple[str, ...] = get_args(ObjectiveOfGaps)
+from bicliq.kernels.finding import (
+    MOST_ANSWERS,
+    NO_TERMS,
+    NONE,
+    OBJECTIVES,
+    FindProgress,
+    FindResult,
+    Group,
+    Objective,
+    least_units,
+    sums_of_edges,
+    terms_of,
+    top_bicliques,
+)
+from bicliq.kernels.surprise import SurpriseTerms
 
 MOST_MISSING = 255
 """A node holds a bit set for each number of pairs that a member may miss."""
 
 FIRST_SECONDS, FIRST_SHARE = 1.0, 0.25
 """That are spent on groups without gaps, which say what is wanted; and of a time limit, at most."""
+
+MORE_FIRST = 16
+"""Groups without a common edge from which a search begins, more than are wanted."""
+
+TIE_BITS = 30
+"""Of a value by vertices or by balance, that order equal ones."""
 
 
 @memory_is_capacity
@@ -33,15 +49,23 @@ def groups_with_gaps(
     indices: Any,
     n_right: int,
     k: int = 1,
-    objective: ObjectiveOfGaps = "edges",
+    objective: Objective = "edges",
     *,
     missing: int,
     missing_each: int | None = None,
+    containing: tuple[Sequence[int], Sequence[int]] = ((), ()),
     min_left: int = 1,
     min_right: int = 1,
     min_edges: int = 1,
     max_left: int | None = None,
     max_right: int | None = None,
+    min_value: float | None = None,
+    left_weights: Any = None,
+    right_weights: Any = None,
+    edge_weights: Any = None,
+    left_degrees: Any = None,
+    right_degrees: Any = None,
+    diverse: bool = False,
     threads: int = 1,
     time_limit: float | None = None,
     progress: Callable[[FindProgress], Any] | None = None,
@@ -55,15 +79,25 @@ def groups_with_gaps(
         a member.
     k : int
         How many.
-    objective : {"edges", "vertices", "balanced"}
-        What a group is worth: the edges that are there, |L| + |R|, or min(|L|, |R|). Of equal ones
-        those with more edges come first.
+    objective : {"edges", "vertices", "balanced", "weight", "surprise"}
+        What a group is worth: the edges that are there, |L| + |R| or min(|L|, |R|), of equal ones
+        those with more edges first; the weights of its members, or of its edges that are there; or
+        its surprise, for which a missing pair counts ln(1 − p) in place of −ln p, and having chosen
+        m of n pairs costs ln C(n, m) + ln (m + 1)(m + 2). As Σ 1 / (m + 1)(m + 2) is 1, exp(−s)
+        still bounds the expected number of groups worth s or more in a random table.
     missing : int
         Pairs that may be missing, at most 255. With 0 this is `top_bicliques`.
     missing_each : int, optional
         Pairs that one member may miss, of either side; by default as many.
+    containing : pair of sequences of int
+        Left and right vertices that every group has.
     min_left, min_right, min_edges, max_left, max_right : int
         Only groups of these sizes; edges are those that are there.
+    min_value, left_weights, right_weights, edge_weights, left_degrees, right_degrees
+        As of `top_bicliques`.
+    diverse : bool
+        Whether each next group is the one that adds most to those before it: an edge that one of
+        them has is worth nothing. Each may take its share of the time limit.
     threads : int
         Worker threads; 0 takes all cores. The answer does not depend on it.
     time_limit : float, optional
@@ -74,9 +108,10 @@ def groups_with_gaps(
     Returns
     -------
     FindResult
-        Groups that cannot be bettered: no vertex can be added so that a group is worth more, and
-        none taken away so that it is worth as much. Ordered by value, then by edges, fewer missing
-        pairs, left and right vertices. Each says which pairs it misses.
+        Groups that have all vertices that are joined to their whole other side, and cannot be
+        bettered: no other vertex can be added so that a group is worth more, and none that misses
+        something taken away so that it is worth as much. Ordered by value, then by edges, fewer
+        missing pairs, left and right vertices. Each says which pairs it misses.
 
     Raises
     ------
@@ -99,8 +134,7 @@ def groups_with_gaps(
     [([0, 1, 2], [0, 1, 2], 8, [[2, 2]])]
     """
     starts, columns, n_columns = checked_csr(indptr, indices, n_right)
-    one_of("objective", objective, OBJECTIVES_OF_GAPS)
-    wanted = whole_number("k", k, most=MOST_ANSWERS)
+    one_of("objective", objective, OBJECTIVES)
     gaps = whole_number("missing", missing, least=0, most=MOST_MISSING)
     each = gaps if missing_each is None else whole_number("missing_each", missing_each, least=0, most=MOST_MISSING)
     sizes = (
@@ -112,59 +146,211 @@ def groups_with_gaps(
             for name, value in (("max_left", max_left), ("max_right", max_right))
         ),
     )
-    workers = number_of_threads(threads)
+    members = [_members(given, n) for given, n in zip(containing, (len(starts) - 1, n_columns), strict=True)]
+    workers, started = number_of_threads(threads), time.monotonic()
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time_limit is {time_limit!r}; it must be a number of seconds of at least 0")
-    without_gaps = partial(
-        top_bicliques,
+    weights = {"left_weights": left_weights, "right_weights": right_weights, "edge_weights": edge_weights}
+    degrees = {"left_degrees": left_degrees, "right_degrees": right_degrees}
+    if objective == "surprise":  # of the whole graph, not of a part
+        degrees = {
+            "left_degrees": np.diff(starts) if left_degrees is None else left_degrees,
+            "right_degrees": np.bincount(columns, minlength=n_columns) if right_degrees is None else right_degrees,
+        }
+
+    whole = _joined_to_all(starts, columns, n_columns, members)
+
+    def without_gaps(stay: Any, n: int, **options: Any) -> FindResult:
+        part = np.concatenate([[0], np.cumsum(stay)])[starts]
+        own = dict(weights) if edge_weights is None else {**weights, "edge_weights": np.asarray(edge_weights)[stay]}
+        options = {"max_left": max_left, "max_right": max_right, "threads": threads, **own, **degrees, **options}
+        return top_bicliques(part, columns[stay], n_columns, n, objective, **options)
+
+    asked = {"min_left": min_left, "min_right": min_right}
+    if not gaps or not each:
+        options = {"min_edges": min_edges, "min_value": min_value, "diverse": diverse, "time_limit": time_limit}
+        return _with_missing(without_gaps(whole, k, progress=progress, **asked, **options), starts, columns)
+    seconds = FIRST_SECONDS if time_limit is None else min(FIRST_SECONDS, FIRST_SHARE * time_limit)
+    by_sums = diverse or objective in ("weight", "surprise")
+    best = without_gaps(whole, k, time_limit=seconds, **({} if by_sums else asked))
+    first = list(best.groups)
+    until, rest = time.monotonic() + seconds, whole.copy()
+    while by_sums and len(first) < len(best.groups) + k + MORE_FIRST and (left := until - time.monotonic()) > 0:
+        others = without_gaps(rest, 1, time_limit=left).groups
+        if not others:
+            break
+        first += others
+        rest[entries_of(starts, columns, others[0].left, others[0].right)] = False
+    search = _Search(
+        Packed.of(starts, columns, n_columns),
         starts,
         columns,
-        n_columns,
-        wanted,
-        objective,
-        min_left=min_left,
-        min_right=min_right,
-        min_edges=min_edges,
-        max_left=max_left,
-        max_right=max_right,
-        threads=threads,
-    )
-    if not gaps or not each:
-        return _with_missing(without_gaps(time_limit=time_limit, progress=progress), starts, columns)
-    started = time.monotonic()
-    first = without_gaps(
-        time_limit=FIRST_SECONDS if time_limit is None else min(FIRST_SECONDS, FIRST_SHARE * time_limit)
-    )
-    graph = Packed.of(starts, columns, n_columns)
-    extension = load_extension()
-    task = extension.GapFinding(
-        *graph.csr,
-        extension.Objective[objective],
-        wanted,
-        gaps,
-        min(each, gaps),
-        [(_places(graph.left, group.left), _places(graph.right, group.right)) for group in first.groups],
-        *sizes,
+        _worth(objective, starts, columns, n_columns, weights, degrees, diverse),
+        whole_number("k", k, most=MOST_ANSWERS),
+        min_value,
+        (gaps, min(each, gaps)),
+        members,
+        sizes,
         workers,
+        first,
+        best.side,
+        progress,
     )
+    prepared = time.monotonic() - started
+    has_edges = np.diff(starts)[members[0]].all() and np.isin(members[1], columns).all()
+    limit = None if time_limit is None else max(time_limit - prepared, 0.0)
+    found = (search.cover(limit) if diverse else search.best(limit)) if has_edges else search.none()
+    found.seconds["prepare"] += prepared
+    return found
 
-    def groups(answers: Sequence[Any]) -> list[Group]:
-        found = [(_numbers(graph.left, left), _numbers(graph.right, right)) for left, right in answers]
-        return [_group(left, right, objective, starts, columns) for left, right in found]
 
-    def tell() -> None:
-        assert progress is not None
-        progress(FindProgress(groups(task.so_far()), task.roots_done, task.n_roots))
+@dataclass(frozen=True, eq=False)
+class _Worth:
+    """What groups are worth, as the extension takes it."""
 
-    left = None if time_limit is None else max(time_limit - (time.monotonic() - started), 0.0)
-    wait_for(task, None if progress is None else tell, time_limit=left)
-    told = task.result()
-    seconds = {name: told[f"{name}_seconds"] for name in ("prepare", "search")}
-    seconds["prepare"] += sum(first.seconds.values())
-    backend = f"cpu-{extension.isa}"
-    return FindResult(
-        groups(told["answers"]), told["proven"], first.side, told["nodes"], told["roots"], seconds, workers, backend
-    )
+    objective: str
+    gains: Int64Array  # of edges: none, where sizes say it
+    weights: tuple[Int64Array, Int64Array]  # of vertices
+    terms: SurpriseTerms
+    unit: float | None  # of a value of 1
+
+    def of(self, value: int) -> float:
+        """In the units of who asked."""
+        if self.objective in ("vertices", "balanced"):
+            return value >> TIE_BITS
+        return value if self.unit is None else value * self.unit
+
+
+def _worth(
+    objective: str, starts: Int64Array, columns: Int32Array, n_right: int, weights: Any, degrees: Any, diverse: bool
+) -> _Worth:
+    edge_weights = weights["edge_weights"]
+    of_vertices = weights["left_weights"] is not None or weights["right_weights"] is not None
+    if diverse and (objective not in ("edges", "surprise", "weight") or of_vertices):
+        raise ValueError("diverse needs an objective that is a sum over edges: edges, surprise, or edge_weights")
+    if edge_weights is not None or (diverse and objective != "surprise"):
+        if of_vertices:
+            raise ValueError("weights are those of edges or those of vertices, not both")
+        gains, unit = sums_of_edges(objective, columns, edge_weights)
+        return _Worth("weight", gains, (NONE, NONE), NO_TERMS, unit)
+    vertex_weights = weights["left_weights"], weights["right_weights"]
+    terms, unit = terms_of(objective, starts, columns, n_right, *vertex_weights, *degrees.values())
+    if objective == "weight":
+        return _Worth(objective, np.zeros(len(columns), np.int64), (terms.left, terms.right), NO_TERMS, unit)
+    gains = terms.edges(starts, columns) if objective == "surprise" else NONE
+    return _Worth(objective, gains, (NONE, NONE), terms, unit)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """A checked question."""
+
+    graph: Packed
+    starts: Int64Array
+    columns: Int32Array
+    worth: _Worth
+    k: int
+    min_value: float | None
+    gaps: tuple[int, int]
+    members: list[Int32Array]
+    sizes: tuple[int, ...]
+    threads: int
+    first: list[Group]
+    side: Side
+    progress: Callable[[FindProgress], Any] | None
+
+    def _begun(self, k: int, gains: Int64Array, least: int) -> Any:
+        extension, worth, kept = load_extension(), self.worth, (self.graph.left, self.graph.right)
+        terms = worth.terms if worth.objective == "surprise" else NO_TERMS
+        own = [_of_kept(kept[0], terms.left), _of_kept(kept[1], terms.right), *terms.arrays[2:]]
+        return extension.GapFinding(
+            *self.graph.csr,
+            extension.Objective[worth.objective],
+            k,
+            least << TIE_BITS if worth.objective in ("vertices", "balanced") and least > 0 else least,
+            *self.gaps,
+            [(_places(kept[0], group.left), _places(kept[1], group.right)) for group in self.first],
+            tuple(_places(of, vertices) for of, vertices in zip(kept, self.members, strict=True)),
+            self.sizes,
+            gains,
+            tuple(_of_kept(of, values) for of, values in zip(kept, worth.weights, strict=True)),
+            tuple(own),
+            SurpriseTerms.unit if worth.objective == "surprise" else 0.0,
+            self.threads,
+        )
+
+    def _groups(self, answers: Sequence[Any]) -> list[Group]:
+        found = []
+        for value, *sides in answers:
+            left, right = (_numbers(*each) for each in zip((self.graph.left, self.graph.right), sides, strict=True))
+            missing = missing_pairs(self.starts, self.columns, left, right)
+            found.append(Group(left, right, self.worth.of(value), missing=missing))
+        return found
+
+    def _result(self, groups: list[Group], told: list[dict[str, Any]]) -> FindResult:
+        nodes, roots, prepare, search = (
+            sum(each[name] for each in told) for name in ("nodes", "roots", "prepare_seconds", "search_seconds")
+        )
+        seconds = {"prepare": float(prepare), "search": float(search)}
+        proven = all(each["proven"] for each in told)
+        backend = f"cpu-{load_extension().isa}"
+        return FindResult(groups, proven, self.side, nodes, roots, seconds, self.threads, backend)
+
+    def none(self) -> FindResult:
+        """Where one that every group has is joined to nobody."""
+        return self._result([], [])
+
+    def best(self, time_limit: float | None) -> FindResult:
+        """Search the k best."""
+        task = self._begun(self.k, self.worth.gains, least_units(self.min_value, self.worth.unit))
+        told = self._waited(task, lambda: self._groups(task.so_far()), time_limit)
+        return self._result(self._groups(told["answers"]), [told])
+
+    def cover(self, time_limit: float | None) -> FindResult:
+        """Search what adds most, one group after the other."""
+        started, gains, told = time.monotonic(), self.worth.gains.copy(), []
+        groups: list[Group] = []
+        covered = np.zeros(len(self.columns), np.bool_)
+        least = max(least_units(self.min_value, self.worth.unit), 1)
+        for number in range(self.k):
+            left = None
+            if time_limit is not None:
+                left = max(time_limit - (time.monotonic() - started), 0.0) / (self.k - number)
+            told.append(self._waited(self._begun(1, gains, least), lambda: groups, left))
+            found = self._groups(told[-1]["answers"])
+            if not found:
+                break
+            held = entries_of(self.starts, self.columns, found[0].left, found[0].right)
+            covered[held], gains[held] = True, 0
+            groups.append(replace(found[0], covered=int(covered.sum())))
+        return self._result(groups, told)
+
+    def _waited(self, task: Any, groups: Callable[[], list[Group]], time_limit: float | None) -> dict[str, Any]:
+        def tell() -> None:
+            assert self.progress is not None
+            self.progress(FindProgress(groups(), task.roots_done, task.n_roots))
+
+        wait_for(task, None if self.progress is None else tell, time_limit=time_limit)
+        told: dict[str, Any] = task.result()
+        return told
+
+
+def _members(given: Sequence[int], n: int) -> Int32Array:
+    found = np.unique(np.asarray(given, np.int64))
+    if len(found) and not 0 <= found[0] <= found[-1] < n:
+        raise ValueError(f"containing holds {found[0]} to {found[-1]}; vertices are from 0 to {n - 1}")
+    return found.astype(np.int32)
+
+
+def _joined_to_all(starts: Int64Array, columns: Int32Array, n_right: int, members: Sequence[Int32Array]) -> Any:
+    """Edges between vertices that are joined to all of these members; none where these are not."""
+    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    if not any(map(len, members)):
+        return np.ones(len(columns), np.bool_)
+    right = np.bincount(columns[np.isin(rows, members[0])], minlength=n_right) == len(members[0])
+    left = np.bincount(rows[np.isin(columns, members[1])], minlength=len(starts) - 1) == len(members[1])
+    together = left[members[0]].all() and right[members[1]].all()
+    return left[rows] & right[columns] & together
 
 
 def _with_missing(result: FindResult, starts: Int64Array, columns: Int32Array) -> FindResult:
@@ -172,13 +358,6 @@ def _with_missing(result: FindResult, starts: Int64Array, columns: Int32Array) -
         replace(group, missing=missing_pairs(starts, columns, group.left, group.right)) for group in result.groups
     ]
     return replace(result, groups=groups)
-
-
-def _group(left: Int32Array, right: Int32Array, objective: str, starts: Int64Array, columns: Int32Array) -> Group:
-    missing = missing_pairs(starts, columns, left, right)
-    n, k = len(left), len(right)
-    value = {"edges": n * k - len(missing), "vertices": n + k, "balanced": min(n, k)}[objective]
-    return Group(left, right, value, missing=missing)
 
 
 def missing_pairs(indptr: Any, indices: Any, left: Any, right: Any) -> Int32Array:
@@ -208,19 +387,40 @@ def missing_pairs(indptr: Any, indices: Any, left: Any, right: Any) -> Int32Arra
     """
     left, right = np.asarray(left), np.asarray(right)
     first, last = np.asarray(indptr)[left], np.asarray(indptr)[left + 1]
-    ends = np.cumsum(last - first)
-    entries = indices[
-        np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - (last - first)), last - first)
-    ]
-    joined = np.isin(entries, right)
-    has = np.bincount(np.repeat(np.arange(len(left)), last - first)[joined], minlength=len(left))
-    lacking = np.flatnonzero(has < len(right))
+    held = np.searchsorted(first, entries_of(indptr, indices, left, right), "right") - 1
+    lacking = np.flatnonzero(np.bincount(held, minlength=len(left)) < len(right))
     found = [
         (int(left[i]), int(v))
         for i in lacking
         for v in np.setdiff1d(right, indices[first[i] : last[i]], assume_unique=True)
     ]
     return np.array(found, np.int32).reshape(-1, 2)
+
+
+def entries_of(indptr: Any, indices: Any, left: Any, right: Any) -> Int64Array:
+    """Return the places of the edges of L × R among the entries of a graph.
+
+    Parameters
+    ----------
+    indptr, indices, left, right
+        As of `missing_pairs`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> entries_of([0, 2, 3], np.array([0, 1, 1]), np.array([0, 1]), np.array([1])).tolist()
+    [1, 2]
+    """
+    left = np.asarray(left)
+    first, last = np.asarray(indptr)[left], np.asarray(indptr)[left + 1]
+    ends = np.cumsum(last - first)
+    entries = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - (last - first)), last - first)
+    found: Int64Array = entries[np.isin(indices[entries], right)]
+    return found
+
+
+def _of_kept(kept: Any, values: Int64Array) -> Int64Array:
+    return values if kept is None or not len(values) else values[kept]
 
 
 def _places(kept: Any, vertices: Int32Array) -> list[int]:

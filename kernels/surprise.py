@@ -126,7 +126,20 @@ class SurpriseTerms:
         >>> (terms.pairs([0, 1], [0]) * terms.unit).round(2).tolist()  # ln 2
         [[0.69], [0.69]]
         """
-        sums: Int64Array = np.add.outer(self.left[np.asarray(left)], self.right[np.asarray(right)])
+        return self._worth(np.add.outer(self.left[np.asarray(left)], self.right[np.asarray(right)]))
+
+    def edges(self, indptr: Int64Array, indices: Int32Array) -> Int64Array:
+        """Return −ln p of each edge of a graph of these vertices, a CSR of the left side, in units.
+
+        Examples
+        --------
+        >>> terms = SurpriseTerms.of_degrees([1, 1], [1, 1])
+        >>> (terms.edges(np.array([0, 1, 2]), np.array([0, 1])) * terms.unit).round(2).tolist()  # ln 2
+        [0.69, 0.69]
+        """
+        return self._worth(np.repeat(self.left, np.diff(indptr)) + self.right[indices])
+
+    def _worth(self, sums: Int64Array) -> Int64Array:
         *_, corrected, lowest, shift = self.arrays
         step = np.maximum((sums - lowest) >> shift, 0)
         return sums + np.where(step < len(corrected), corrected[np.minimum(step, len(corrected) - 1)], 0)
@@ -139,8 +152,9 @@ class SurpriseTerms:
         left, right : array of int
             Its members, ascending.
         missing : array of int, shape (n, 2), optional
-            Its pairs that are no edges: each counts ln(1 − p) in place of −ln p, and having chosen
-            k of n pairs costs ln C(n, k) + ln k (k + 1).
+            Its pairs that are no edges, where a group may have such: each counts ln(1 − p) in place
+            of −ln p, and having chosen m of n pairs, or none, costs ln C(n, m) + ln (m + 1)(m + 2).
+            As Σ 1 / (m + 1)(m + 2) is 1, exp(−s) bounds the expected number as it does without.
 
         Notes
         -----
@@ -156,10 +170,11 @@ class SurpriseTerms:
         ends = [np.array([0, len(side)], np.int32) for side in ids]
         batch = BicliqueBatch(ends[0], ids[0], ends[1], ids[1], np.zeros(1, np.int32))
         value = float(self.of(batch)[0])
-        if missing is not None and len(missing):
+        if missing is not None:
             gaps = (self.left[missing[:, 0]] + self.right[missing[:, 1]]) * SURPRISE_UNIT
             value -= float((np.logaddexp(0, gaps) + np.logaddexp(0, -gaps)).sum())  # −ln p and −ln(1 − p)
-            value -= _cost(len(ids[0]) * len(ids[1]), len(missing))
+            pairs, m = len(ids[0]) * len(ids[1]), len(missing)
+            value -= _ways(pairs, m) + log((m + 1) * (m + 2))
         return value, self.expected(*ids)
 
     def expected(self, left: Any, right: Any) -> float:
@@ -196,9 +211,9 @@ def _surprise(batch: BicliqueBatch, terms: SurpriseTerms) -> npt.NDArray[np.floa
     return found
 
 
-def _cost(n: int, k: int) -> float:
-    """Return ln C(n, k) + ln k (k + 1)."""
-    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + log(k * (k + 1))
+def _ways(n: int, k: int) -> float:
+    """Return ln C(n, k)."""
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
 
 
 def _costs(n: int, most: int) -> Int64Array:

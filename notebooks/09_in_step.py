@@ -64,6 +64,18 @@ assert precision(found) == 1
 found.to_pandas()[["n_left", "n_right", "value"]]
 
 # %% [markdown]
+# What size is enough? `by="surprise"` asks instead what is beyond chance, given how often each
+# account shares and how often each link is shared at that time. Of all groups from 2 × 2 on, only
+# the rings are:
+
+# %%
+every = bicliq.find(table, in_step="60s", min_left=2, min_right=2, top=10_000, **columns)
+beyond = bicliq.find(table, in_step="60s", by="surprise", min_left=2, min_right=2, **columns)
+print(f"of {len(every)} groups in step {len(beyond)} are beyond chance")
+assert precision(beyond) == 1
+assert len(beyond) == len(rings)
+
+# %% [markdown]
 # Each answer says when: the window of each link, from the first to the last share by the ring.
 
 # %%

@@ -134,9 +134,29 @@ def changes_tables(record: Record) -> Group:
             sizes = f"{row['n_left']:,}", f"{row['n_right']:,}"
             table.add_row(str(rank), *sizes, row["how"], size, members(row["left"]), members(row["right"]))
         said.append(table if rows else title.split(";")[0])
+    if "gaps" in record:
+        said += _filled(record["gaps"], record["before"], record["after"])
     if "out" in record:
         said.append(f"{record['out']}: {many(record['rows'], 'group')}")
     return Group(*said)
+
+
+def _filled(gaps: Record, before: str, after: str) -> list[RenderableType]:
+    """Groups with gaps that lack less now, and how many were looked at."""
+    known = "" if gaps["proven"] else ", the best in time: not proven"
+    complete = sum(group["complete"] for group in gaps["groups"])
+    said = (
+        f"{many(gaps['searched'], 'group')} with gaps in {before}{known}: {complete:,} complete in {after},"
+        f" {len(gaps['groups']) - complete:,} with some of the missing pairs"
+    )
+    table = Table(title=said, title_justify="left")
+    for name in ("left", "right", "there now", "still missing", "left members", "right members"):
+        table.add_column(name, justify="right" if name in ("left", "right") else "left", overflow="fold")
+    for group in gaps["groups"]:
+        pairs = [members([f"{left}–{right}" for left, right in group[kind]]) for kind in ("filled", "lacking")]
+        sizes = f"{group['n_left']:,}", f"{group['n_right']:,}"
+        table.add_row(*sizes, *pairs, members(group["left"]), members(group["right"]))
+    return [table if gaps["groups"] else said]
 
 
 def page_table(record: Record, state: str) -> Table:

@@ -128,6 +128,7 @@ Most = Annotated[int | None, typer.Option(min=1, max=2**62, help="At most so man
     "bicliq diff --store shop-store",
     "bicliq diff 3f2a 91bc --min-left 3 --min-right 3 --by balanced --store shop-store",
     "bicliq diff --by surprise --min-left 3 --min-right 3 --store shop-store",
+    "bicliq diff --missing 4 --by surprise --store shop-store",
     "bicliq diff --out changes.parquet --store shop-store",
 )
 def diff(
@@ -155,6 +156,18 @@ def diff(
     max_right: Most = None,
     min_edges: Least = 1,
     max_edges: Most = None,
+    missing: Annotated[
+        int,
+        typer.Option(
+            "--missing",
+            min=0,
+            max=255,
+            help="Of BEFORE's best groups with so many gaps, too: which are filled in AFTER?",
+        ),
+    ] = 0,
+    missing_each: Annotated[
+        int | None, typer.Option("--missing-each", min=0, max=255, help="And so many gaps of one member.")
+    ] = None,
     out: Annotated[str | None, typer.Option("--out", help="Write all of them to this .parquet or .jsonl file.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file of --out that is there.")] = False,
     json: Json = False,
@@ -162,9 +175,14 @@ def diff(
     """Show which groups appeared and vanished between two versions of a run.
 
     Each is shown beside the one of the other kind that shares most edges with it: what it grew
-    from, or what is left of it.
+    from, or what is left of it. With --missing, groups with gaps of BEFORE are looked at as well:
+    those are shown of which AFTER has a pair that was missing, first those that are complete now.
     """
     from bicliq.flows.cli import console, groups
+    from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.questions.filled import filled_gaps
+    from bicliq.pipeline.questions.find import FindAsked
+    from bicliq.pipeline.questions.gaps import check_gaps
     from bicliq.pipeline.questions.members import read_weights
     from bicliq.pipeline.results.changes import changes_between
     from bicliq.pipeline.store.choice import Choice
@@ -173,9 +191,29 @@ def diff(
     choice = Choice(min_left, max_left, min_right, max_right, min_edges, max_edges)
     files = {"left": left_weights, "right": right_weights}
     weights = {side: read_weights(file) for side, file in files.items() if file is not None}
+    asked = FindAsked(
+        top=limit,
+        by=by,
+        max_left=max_left,
+        max_right=max_right,
+        left_weights=left_weights,
+        right_weights=right_weights,
+        diverse=by in ("edges", "surprise"),
+        missing=missing,
+        missing_each=missing_each,
+    )
+    if missing and by in ("left", "right"):
+        raise InputError(f"--missing is not for --by {by}, which is one side alone; take edges, balanced or surprise")
+    check_gaps(asked)
     with console.steps(json) as progress:
         changes = changes_between(open_run(settings.store, after), before, choice, progress)
         record = {"store": settings.store, "by": by, **changes.record(limit, by, weights)}
+        if missing:
+            sizes = settings.search.model_copy(
+                update={"min_left": min_left, "min_right": min_right, "min_edges": min_edges}
+            )
+            of_gaps = settings.model_copy(update={"search": sizes})
+            record["gaps"] = filled_gaps(changes.before, changes.after, asked, of_gaps)
         if out is not None:
             record["out"], record["rows"] = out, changes.write(out, overwrite=overwrite)
     console.answer(record, json, groups.changes_tables)

@@ -21,7 +21,7 @@ from bicliq.pipeline.events import warn
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from bicliq.pipeline.placement.where import Place, place_search
-from bicliq.pipeline.questions.gaps import CANNOT_ON_GPU, check_gaps, missing_labels, refuse_gaps
+from bicliq.pipeline.questions.gaps import CANNOT_ON_GPU, check_gaps, missing_labels
 from bicliq.pipeline.questions.in_step import find_in_step
 from bicliq.pipeline.questions.members import Part
 from bicliq.pipeline.questions.null import Null, compare_groups
@@ -194,6 +194,11 @@ class FindAsked:
         return "nothing is beyond what chance gives in a table of these degrees"
 
     @property
+    def most_missing_each(self) -> int:
+        """Pairs of one member that may be missing."""
+        return self.missing if self.missing_each is None else min(self.missing, self.missing_each)
+
+    @property
     def weighs_edges(self) -> bool:
         """Whether groups are worth the weights of their edges."""
         return self.by == "weight" and self.left_weights is None and self.right_weights is None
@@ -260,7 +265,6 @@ def find_in_table(
     """
     asked.check(settings.ingest.weight, settings.search)
     if settings.ingest.in_step is not None:
-        refuse_gaps(asked, "groups in step (in_step)")
         return find_in_step(source, asked, settings, report, tell)
     place = asked.place(settings.search)
     started = time.perf_counter()
@@ -298,7 +302,6 @@ def find_in_run(
         run would have it in the end, and a warning says so.
     """
     asked.check(None, settings.search)
-    refuse_gaps(asked, "in a run of a store: name the table that it was made of")
     place = asked.place(settings.search)
     started = time.perf_counter()
     opened = open_run(settings.store, run)
@@ -393,7 +396,7 @@ def _find(
     part.limit_degree("left", asked.max_left_degree)
     part.limit_degree("right", asked.max_right_degree)
     part.stay_within(asked.within)
-    part.contain(asked.containing)
+    part.contain(asked.containing, asked.most_missing_each)
     options: dict[str, Any] = {name: getattr(search, name) for name in _SIZES}
     if asked.by == "weight" and not asked.weighs_edges:
         options["left_weights"] = part.weights("left", asked.left_weights)
@@ -408,29 +411,34 @@ def _find(
     options |= {"side": search.side, "threads": search.threads}
     by, csr = cast(Any, asked.by), (searched.indptr, searched.indices, searched.n_right)
     told: Any = None if tell is None else lambda state: tell(Reached.of(asked, state, graph.n_edges))
+    search_for: Any = kernels.top_bicliques
     if asked.missing:
+        search_for = kernels.groups_with_gaps
         del options["side"]  # both are branched on
         options |= {"missing": asked.missing, "missing_each": asked.missing_each}
-        result = kernels.groups_with_gaps(*csr, asked.top, by, time_limit=asked.seconds, progress=told, **options)
+    more = {"min_value": asked.min_value, "diverse": asked.diverse, "progress": told}
+    if asked.missing:
+        containing = [[place for own, place in part.members if own == side] for side in ("left", "right")]
+        result = search_for(*csr, asked.top, by, time_limit=asked.seconds, containing=containing, **more, **options)
     else:
         result = place.run(
-            lambda backend: kernels.top_bicliques(
+            lambda backend: search_for(
                 *csr,
                 asked.top,
                 by,
-                min_value=asked.min_value,
-                diverse=asked.diverse,
                 time_limit=asked.seconds if backend == "cpu" else None,
                 backend=backend,
-                progress=told,
+                **more,
                 **options,
             )
         )
 
     def best(columns: Any, least: float, left: float | None) -> kernels.FindResult:
         limit = min((each for each in (left, asked.seconds) if each is not None), default=None)
-        table = graph.indptr, columns, graph.n_right
-        return kernels.top_bicliques(*table, 1, by, min_value=least, time_limit=limit, **options)
+        found: kernels.FindResult = search_for(
+            graph.indptr, columns, graph.n_right, 1, by, min_value=least, time_limit=limit, **options
+        )
+        return found
 
     values = [group.value for group in result.groups]
     ran = Null(asked.null, asked.seed, asked.time_limit, search.threads, None if tell is None else _tables(tell, asked))

@@ -15,7 +15,7 @@ CANNOT_ON_GPU = "it finds no groups with gaps"
 
 
 def check_gaps(asked: FindAsked) -> None:
-    """Refuse gaps that are none, and what is not known of groups with gaps.
+    """Refuse gaps that are none.
 
     Raises
     ------
@@ -24,35 +24,10 @@ def check_gaps(asked: FindAsked) -> None:
     for name, gaps in (("missing", asked.missing), ("missing_each", asked.missing_each)):
         if gaps is not None and gaps < 0:
             raise InputError(f"{name} is {gaps}; it must be a whole number of pairs of at least 0")
-    if not asked.missing:
-        if asked.missing_each:
-            raise InputError(
-                f"missing_each = {asked.missing_each} is of one member; say with missing how many pairs may be missing in all"
-            )
-        return
-    why = {
-        f"by = {asked.by!r}": asked.by in ("weight", "surprise"),
-        "diverse": asked.diverse,
-        "null": bool(asked.null),
-        "containing": bool(asked.containing),
-    }
-    for what, given in why.items():
-        if given:
-            raise InputError(
-                f"missing = {asked.missing} finds groups with gaps by edges, vertices or balanced, and is not for {what};"
-                " leave one of the two out"
-            )
-
-
-def refuse_gaps(asked: FindAsked, what: str) -> None:
-    """Refuse gaps where the question is not put to an edge table as it is.
-
-    Raises
-    ------
-    InputError
-    """
-    if asked.missing:
-        raise InputError(f"missing = {asked.missing} finds groups with gaps in an edge table, and not {what}")
+    if asked.missing_each and not asked.missing:
+        raise InputError(
+            f"missing_each = {asked.missing_each} is of one member; say with missing how many pairs may be missing in all"
+        )
 
 
 def missing_labels(group: kernels.Group, part: Part) -> list[list[Any]]:

@@ -59,9 +59,10 @@ def find_in_step(
         weights = tuple(part.weights(*side) for side in (("left", asked.left_weights), ("right", asked.right_weights)))
     read = time.perf_counter()
     found = expand(table, settings, part.kept)
-    stream = found.search_windows(_until(started, asked.seconds))
-    expanded = time.perf_counter()
     best = BeyondChance(asked, part, found) if asked.by == "surprise" else Best(asked, part, weights)
+    expanded = time.perf_counter()
+    # A limit that was given is for all; the one that surprise has by itself is for the search.
+    stream = found.search_windows(_until(expanded if asked.time_limit is None else started, asked.seconds))
     with stream:
         for batch in stream:
             best.take(found.groups_among(batch))
@@ -121,6 +122,7 @@ def _refuse_other_questions(asked: FindAsked, in_step: str | None) -> None:
         "weights of edges": asked.weighs_edges,
         "diverse": asked.diverse,
         "null": bool(asked.null),
+        f"missing = {asked.missing}, for an action that is missing has no time": bool(asked.missing),
     }
     if asked.top < 1:
         raise InputError(f"top is {asked.top}; it must be a whole number of at least 1")

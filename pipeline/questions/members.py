@@ -19,6 +19,7 @@ from bicliq.pipeline.words import shown
 
 Flags = npt.NDArray[np.bool_]
 SIDES = ("left", "right")
+OTHER = {"left": "right", "right": "left"}
 
 
 @dataclass(eq=False)
@@ -80,20 +81,27 @@ class Part:
             if named[side].any():
                 self._leave("within", side, named[side])
 
-    def contain(self, labels: tuple[str, ...]) -> None:
-        """Keep what is joined to all of these members: the subgraph that they span."""
+    def contain(self, labels: tuple[str, ...], gaps: int = 0) -> None:
+        """Keep what is joined to all of these members, or misses so few: the subgraph they span."""
         whole = {side: self.kept[side].copy() for side in SIDES}
         members = [(label, *self._member(label)) for label in labels]
         self.members = [(side, place) for _, side, place in members]
+        named = {side: sorted({place for own, place in self.members if own == side}) for side in SIDES}
+        joined = {side: np.zeros(len(self.kept[side]), np.int64) for side in SIDES}
         for label, side, place in members:
             if not whole[side][place]:
                 raise InputError(f"containing = {label!r}: other options leave this member out")
-            other = "right" if side == "left" else "left"
-            self._leave("containing", other, self._neighbours(side, place))
+        for side in SIDES:
+            for place in named[side]:
+                joined[OTHER[side]] += self._neighbours(side, place)
+        for side in SIDES:
+            if named[OTHER[side]]:
+                self._leave("containing", side, joined[side] >= len(named[OTHER[side]]) - gaps)
         apart = [label for label, side, place in members if not self.kept[side][place]]
         if apart:
             others = ", ".join(shown(label) for label in labels if label != apart[0])
-            self.why_none = f"{shown(apart[0])} is not joined to all of {others}, so no group holds these members"
+            few = f"all but {gaps:,}" if gaps else "all"
+            self.why_none = f"{shown(apart[0])} is not joined to {few} of {others}, so no group holds these members"
             for side in SIDES:
                 self._leave("containing", side, np.zeros(len(self.kept[side]), np.bool_))
 

@@ -35,7 +35,7 @@ LISTED = 500
 """Groups, counts or cliques that a page lists; it says how many more there are."""
 
 VALUES = {
-    "edges": "left vertices times right vertices",
+    "edges": "edges between its left and right vertices",
     "vertices": "left vertices and right vertices together",
     "balanced": "vertices of the smaller side",
     "weight": "the weights of its members, or of its edges",
@@ -78,8 +78,9 @@ def find_page(
     null = record.get("null", {"tables": 0})
     told = ["value", *["p"] * bool(null["tables"])]
     values = [{key: group[key] for key in told} for group in record["groups"][:LISTED]]
-    rows = [value | row_of(graph, group, labels) for value, group in zip(values, groups, strict=False)]
-    shown = pictures_of(graph, groups[:DRAWN], labels)
+    gapped = "missing" in record
+    rows = [value | row_of(graph, group, labels, gapped) for value, group in zip(values, groups, strict=False)]
+    shown = pictures_of(graph, groups[:DRAWN], labels, gapped)
     for row, each in zip(rows, in_step, strict=False):
         row |= chance_of(each.surprise, each.expected)
     shown = [

@@ -117,13 +117,16 @@ def _as_int64(group: Group) -> Group:
     return left, right
 
 
-def row_of(graph: BipartiteGraph, group: Group, labels: Any) -> dict[str, Any]:
-    """Return a group as a row of the table of groups; `labels` are those of both sides."""
+def row_of(graph: BipartiteGraph, group: Group, labels: Any, may_miss: bool = False) -> dict[str, Any]:
+    """Return a group as a row of the table of groups.
+
+    `labels` are those of both sides; with `may_miss` its surprise pays for the choice of gaps.
+    """
     left, right = (list(map(str, _labels(ids, side[:MEMBERS]))) for ids, side in zip(labels, group, strict=True))
     n_left, n_right = map(len, group)
     missing = kernels.missing_pairs(graph.indptr, graph.indices, *group)
     sizes = {"n_left": n_left, "n_right": n_right, "n_edges": n_left * n_right - len(missing)}
-    surprise, expected = graph.surprise_terms.of_group(*group, missing)
+    surprise, expected = graph.surprise_terms.of_group(*group, missing if may_miss else None)
     return {**sizes, **chance_of(surprise, expected), "left": left, "right": right}
 
 
@@ -136,14 +139,16 @@ def _labels(ids: Any, dense: Ids) -> list[Any]:
     return list(ids.take(dense).to_pylist())
 
 
-def pictures_of(graph: BipartiteGraph, groups: Sequence[Group], labels: Any) -> list[GroupPicture]:
-    """Return groups with some of what is around each, in their order."""
+def pictures_of(
+    graph: BipartiteGraph, groups: Sequence[Group], labels: Any, may_miss: bool = False
+) -> list[GroupPicture]:
+    """Return groups with some of what is around each, in their order; see `row_of`."""
     back = graph.transpose()
-    return [_picture(graph, back, labels, groups, at) for at in range(len(groups))]
+    return [_picture(graph, back, labels, groups, at, may_miss) for at in range(len(groups))]
 
 
 def _picture(
-    graph: BipartiteGraph, back: BipartiteGraph, labels: Any, groups: Sequence[Group], at: int
+    graph: BipartiteGraph, back: BipartiteGraph, labels: Any, groups: Sequence[Group], at: int, may_miss: bool
 ) -> GroupPicture:
     left, right = groups[at]
     rows = np.concatenate([left[:ROWS], _around(back, right, left)])
@@ -156,7 +161,7 @@ def _picture(
     ]
     most, rank = max(shared, default=(0, 0))
     missing = kernels.missing_pairs(graph.indptr, graph.indices, left, right)
-    surprise, expected = graph.surprise_terms.of_group(left, right, missing)
+    surprise, expected = graph.surprise_terms.of_group(left, right, missing if may_miss else None)
     return GroupPicture(
         rank=at + 1,
         n_left=len(left),

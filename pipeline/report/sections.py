@@ -64,8 +64,8 @@ MAXIMAL = (
 """What the groups of a page are."""
 
 GAPPED = (
-    "A group with gaps is a choice of left and right vertices of which a few pairs are no edges; no one vertex more or less"
-    " makes it better."
+    "A group with gaps is a choice of left and right vertices of which a few pairs are no edges. It has every vertex that"
+    " is joined to its whole other side; no other one more, and none that lacks an edge less, makes it better."
 )
 """What they are where pairs may be missing."""
 

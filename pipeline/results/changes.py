@@ -222,7 +222,7 @@ class Changes:
         """The group of the other kind that shares most edges with each of some, and how many."""
         other: Kind = "vanished" if kind == "appeared" else "appeared"
         own, run = self._run(kind), self._run(other)
-        to_other = [_places(own.left_ids, run.left_ids), _places(own.right_ids, run.right_ids)]
+        to_other = [places_among(own.left_ids, run.left_ids), places_among(own.right_ids, run.right_ids)]
         groups = [
             tuple(places[values_of(members.values)] for members, places in zip(sides, to_other, strict=True))
             for sides in zip(*(self._found[kind].take(rows)[side] for side in ("left", "right")), strict=True)
@@ -392,7 +392,7 @@ def _weighed(lists: pa.ChunkedArray, labels: pa.Array, by_label: Mapping[str, fl
     return np.concatenate(parts)
 
 
-def _places(labels: pa.Array, others: pa.Array) -> Int32s:
+def places_among(labels: pa.Array, others: pa.Array) -> Int32s:
     """Where each label is among others; -1: it is not."""
     own, known = (
         (labels, others) if labels.type == others.type else (labels.cast(pa.string()), others.cast(pa.string()))

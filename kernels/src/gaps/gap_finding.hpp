@@ -1,8 +1,8 @@
 // gap_finding.hpp: the best groups with gaps of a graph, by branch and bound.
 //
 // What it finds: of all L × R of wanted sizes with at most so many missing pairs, in all and of one
-// member, the k best by edges, vertices or balance that cannot be bettered by one member more or
-// less (gap_groups.hpp). Input: rows of the left side, and groups to begin with.
+// member, the k best by edges, vertices, balance, weight or surprise that cannot be bettered by one
+// member more or less (gap_groups.hpp). Input: rows of the left side, and groups to begin with.
 //
 // Method: the groups to begin with and the stars of the largest vertices, bettered one member at a
 // time (climber.hpp), say what is wanted. The search then goes from range to range of numbers of
@@ -26,14 +26,16 @@ struct GapRequest {
   Rows left;
   u32 n_right;
   Wanted wanted;
+  Sums sums;  // of which only the gains of left rows are set; used by weight and by surprise
   usize k;
+  i64 least;  // what an answer must be worth
   std::vector<std::pair<Ids, Ids>> first;
   u32 threads;
 };
 
 class GapFinding {
  public:
-  explicit GapFinding(GapRequest request) : r_(std::move(request)), best_(r_.k) {
+  explicit GapFinding(GapRequest request) : r_(std::move(request)), best_(r_.k, r_.least) {
     crew_.begin([this] { run(); });
   }
   ~GapFinding() { end(); }
@@ -66,14 +68,25 @@ class GapFinding {
       const Stopwatch watch(prepare_seconds_);
       turned_ = transposed(r_.left, r_.n_right, [this] { crew_.check(); });
       sides_[0] = r_.left, sides_[1] = turned_.view();
+      if (r_.wanted.objective >= Objective::weight) r_.wanted.sums = &turn_gains();
       for (u32 i = 0; i < r_.threads; ++i) climbers_.push_back(std::make_unique<Climber>(sides_[0], sides_[1], r_.wanted));
       for (auto& [left, right] : r_.first) begin_with(left, right);
-      for (u32 side : {0u, 1u}) begin_with_stars(side);
+      if (!r_.wanted.has_members() && !r_.sums.is_surprise())
+        for (u32 side : {0u, 1u}) begin_with_stars(side);
       vary();
     }
     const Stopwatch watch(search_seconds_);
     for (u32 side : {0u, 1u}) search_by_mates(side);
     proven_ = !crew_.stopped();
+  }
+
+  /// The gains of edges in the order of the right rows, too.
+  const Sums& turn_gains() {
+    std::vector<std::int64_t> at(turned_.start.begin(), turned_.start.end() - 1);
+    r_.sums.gains[1].resize(r_.sums.gains[0].size());
+    for (usize e = 0; e < r_.sums.gains[0].size(); ++e)
+      r_.sums.gains[1][static_cast<usize>(at[static_cast<usize>(r_.left.row[e])]++)] = r_.sums.gains[0][e];
+    return r_.sums;
   }
 
   void begin_with(const Ids& left, const Ids& right) {
@@ -150,6 +163,7 @@ class GapFinding {
   }
   /// Others without which nothing of so many mates is wanted.
   u32 needed(u32 mates, u32 n_others) const {
+    if (r_.wanted.sums) return 1;  // each root has bounds of its own
     u32 low = 1, high = n_others + 1;
     while (low < high) {
       const u32 middle = low + (high - low) / 2;
@@ -197,30 +211,53 @@ class GapFinding {
     for (u32 v = 0; v < others.size(); ++v)
       if (!other_goes[v]) range.other_ids.push_back(v);
     if (range.mate_ids.size() < range.min_mates || range.other_ids.size() < range.min_others) return false;
-    number(range, mates);
+    for (i32 v : r_.wanted.members[side])
+      if (mate_goes[static_cast<usize>(v)]) return false;
+    for (i32 v : r_.wanted.members[1 - side])
+      if (other_goes[static_cast<usize>(v)]) return false;
+    sort_mates(range, side);
+    number(range, side);
     return true;
   }
-  /// Neighbours that a member needs among so many. By edges one without any is of use only where
+  /// Those that all answers have first; by surprise then by ascending chance.
+  void sort_mates(Range& range, u32 side) const {
+    if (r_.wanted.sums && r_.wanted.sums->is_surprise()) {
+      const auto& terms = r_.wanted.sums->terms[side];
+      std::stable_sort(range.mate_ids.begin(), range.mate_ids.end(), [&](u32 a, u32 b) { return terms[a] > terms[b]; });
+    }
+    std::stable_partition(range.mate_ids.begin(), range.mate_ids.end(), [&](u32 v) { return r_.wanted.is_member(side, static_cast<i32>(v)); });
+    range.n_members = static_cast<u32>(r_.wanted.members[side].size());
+  }
+  /// Neighbours that a member needs among so many. One without any is mostly of use only where
   /// there would be too few of them.
   u32 neighbours_needed(u32 members, bool are_more_than_asked) const {
     const u32 gaps = r_.wanted.each;
-    return members > gaps ? members - gaps : r_.wanted.objective == Objective::edges && are_more_than_asked;
+    return members > gaps ? members - gaps : !r_.wanted.may_lack_all() && !r_.wanted.has_members() && are_more_than_asked;
   }
-  void number(Range& range, const Rows& mates) {
+  void number(Range& range, u32 side) {
+    const Rows mates = sides_[side];
     std::vector<i32> place(r_.n_right > r_.left.size() ? r_.n_right : r_.left.size(), -1);
     for (usize i = 0; i < range.other_ids.size(); ++i) place[range.other_ids[i]] = static_cast<i32>(i);
     range.mates.start.assign(1, 0);
+    range.gains.clear();
     for (u32 u : range.mate_ids) {
-      for (i32 v : mates[static_cast<i32>(u)])
-        if (place[static_cast<usize>(v)] >= 0) range.mates.row.push_back(place[static_cast<usize>(v)]);
+      for (auto e = mates.start[u]; e < mates.start[u + 1]; ++e) {
+        const i32 v = place[static_cast<usize>(mates.row[e])];
+        if (v < 0) continue;
+        range.mates.row.push_back(v);
+        if (r_.wanted.sums) range.gains.push_back(r_.wanted.sums->gains[side][static_cast<usize>(e)]);
+      }
       range.mates.start.push_back(static_cast<std::int64_t>(range.mates.row.size()));
     }
     range.others = transposed(range.mates.view(), range.other_ids.size(), [this] { crew_.check(); });
+    range.other_members.clear();
+    for (i32 v : r_.wanted.members[1 - side]) range.other_members.push_back(place[static_cast<usize>(v)]);
   }
 
   /// Roots that many others follow come last: the last ones have the most edges.
   void search(const Range& range) {
-    const u64 n = range.mate_ids.size() - range.min_mates + 1;
+    if (range.n_members > range.max_mates) return;
+    const u64 n = range.n_members ? 1 : range.mate_ids.size() - range.min_mates + 1;
     roots_opened_ += n;
     crew_.search(r_.threads, n, [&](u32 worker) {
       RootSearch search(range, r_.wanted, best_, *climbers_[worker], crew_);
@@ -233,7 +270,7 @@ class GapFinding {
     });
   }
 
-  const GapRequest r_;
+  GapRequest r_;
   BestGroups best_;
   OwnRows turned_;
   Rows sides_[2] = {};

@@ -14,7 +14,10 @@
 #pragma once
 
 #include "gaps/climber.hpp"
+#include "gaps/sum_bounds.hpp"
 #include "lanes/workers.hpp"
+
+#include <numeric>
 
 namespace bicliq::gaps {
 
@@ -24,19 +27,27 @@ struct Range {
   u32 min_mates, max_mates, min_others;
   bool more_others = false;  // than mates, not as many
   OwnRows mates, others;     // rows of either side, by their numbers here; mates by ascending degree
+  std::vector<i64> gains;    // of the entries of mates, by weight and by surprise
   std::vector<u32> mate_ids, other_ids;  // in the graph; others ascending
+  u32 n_members = 0;  // the first mates are in every answer, and
+  Ids other_members;  // these others, by their numbers here
 
   u32 others_needed_by_side(u32 mates) const { return mates + more_others; }
-  u32 others_needed(u32 mates) const { return std::max(min_others, others_needed_by_side(mates)); }
 };
 
 class RootSearch {
  public:
   RootSearch(const Range& range, const Wanted& wanted, BestGroups& best, Climber& climber, const Run& run)
       : range_(range), wanted_(wanted), best_(best), climber_(climber), run_(run), mates_(range.mates.view()),
-        others_(range.others.view()), shared_(mates_.size(), 0), links_(others_.size(), 0), place_(others_.size(), 0) {}
+        others_(range.others.view()), shared_(mates_.size(), 0), links_(others_.size(), 0), place_(others_.size(), 0),
+        bounds_(wanted, range.mates_are_left ? 0 : 1) {
+    if (wanted.sums) bounds_.begin_range(mates_, range.gains, range.mate_ids, range.other_ids);
+  }
 
   void search(u32 root) {
+    min_mates_ = range_.min_mates, min_others_ = range_.min_others;
+    mate_edges_ = other_edges_ = 0;
+    if (wanted_.sums && !narrow(static_cast<i32>(root))) return;
     if (!gather(static_cast<i32>(root))) return;
     fill_matrix(static_cast<i32>(root));
     chosen_.assign(1, static_cast<i32>(root));
@@ -55,13 +66,29 @@ class RootSearch {
   struct Filling {
     u32 others, missing;
   };
+  static constexpr i64 kRounded = 8;  // costs are rounded, and so not quite concave
 
   // ---- what can be with a root ------------------------------------------------------------------
+
+  u32 others_needed(u32 mates) const { return std::max(min_others_, range_.others_needed_by_side(mates)); }
+  /// By weight and by surprise: the fewest mates and others with which the root can reach what is
+  /// wanted; false where it cannot. Several that are in all answers are not looked at as roots.
+  bool narrow(i32 root) {
+    if (range_.n_members) return true;
+    const auto [mates, others] = bounds_.fewest_of_root(static_cast<u32>(root), mates_[root], range_.min_mates, range_.max_mates,
+                                                        range_.min_others, range_.more_others, best_.least());
+    min_mates_ = mates, min_others_ = others;
+    if (!mates || !wanted_.sums->is_surprise()) return mates > 0;
+    const i64 gap = wanted_.sums->least_gap_cost(std::min(u64{mates - 1} * others, u64{mates} * (others - 1)), wanted_.total);
+    if (mates > asked_mates()) mate_edges_ = std::min(others, bounds_.edges_of_mate(range_.max_mates, gap));
+    if (others > asked_others()) other_edges_ = std::min(mates, bounds_.edges_of_other(gap));
+    return true;
+  }
 
   /// Collects candidates on both sides; false where they do not suffice.
   bool gather(i32 root) {
     const i64 of_pair = std::min<i64>(wanted_.total, i64{2} * wanted_.each);
-    const i64 shared_least = i64{range_.min_others} - of_pair, own_least = i64{range_.min_others} - wanted_.each;
+    const i64 shared_least = i64{min_others_} - of_pair, own_least = std::max<i64>(i64{min_others_} - wanted_.each, mate_edges_);
     matrix_mates_.clear();
     Ids touched;
     for (i32 v : mates_[root])
@@ -77,7 +104,7 @@ class RootSearch {
     for (i32 w : touched) shared_[static_cast<usize>(w)] = 0;
     for (u32 before = ~0u; before != matrix_mates_.size();) {
       before = static_cast<u32>(matrix_mates_.size());
-      if (before + 1 < range_.min_mates || !gather_others(root)) return false;
+      if (before + 1 < min_mates_ || !gather_others(root)) return false;
       const auto lacks = [&](i32 w) {
         i64 n = 0;
         for (i32 v : mates_[w]) n += place_[static_cast<usize>(v)] != 0;
@@ -86,6 +113,8 @@ class RootSearch {
       matrix_mates_.erase(std::remove_if(matrix_mates_.begin(), matrix_mates_.end(), lacks), matrix_mates_.end());
     }
     std::sort(matrix_mates_.begin(), matrix_mates_.end());
+    for (u32 i = 1; i < range_.n_members; ++i)
+      if (matrix_mates_.size() < i || matrix_mates_[i - 1] != static_cast<i32>(i)) return false;
     return true;
   }
   /// Others that are joined to enough of the mates, each with its place, from 1 on.
@@ -99,20 +128,25 @@ class RootSearch {
     };
     link(root);
     for (i32 w : matrix_mates_) link(w);
-    const i64 least = i64{range_.min_mates} - wanted_.each;
+    const i64 least = std::max<i64>(i64{min_mates_} - wanted_.each, other_edges_);
     if (least <= 0 && may_be_joined_to_none()) {
       for (usize v = 0; v < others_.size(); ++v) matrix_others_.push_back(static_cast<i32>(v));
     } else {
       for (i32 v : touched)
         if (links_[static_cast<usize>(v)] >= least) matrix_others_.push_back(v);
+      for (i32 v : range_.other_members)
+        if (!links_[static_cast<usize>(v)] && least <= 0) matrix_others_.push_back(v);
       std::sort(matrix_others_.begin(), matrix_others_.end());
     }
     for (i32 v : touched) links_[static_cast<usize>(v)] = 0;
     for (usize i = 0; i < matrix_others_.size(); ++i) place_[static_cast<usize>(matrix_others_[i])] = static_cast<u32>(i) + 1;
-    return matrix_others_.size() >= range_.others_needed(range_.min_mates);
+    for (i32 v : range_.other_members)
+      if (!place_[static_cast<usize>(v)]) return false;
+    return matrix_others_.size() >= others_needed(min_mates_);
   }
-  /// By edges an other without any edge is of use only where there are too few.
-  bool may_be_joined_to_none() const { return wanted_.objective != Objective::edges || range_.min_others <= asked_others(); }
+  /// An other without any edge is mostly of use only where there are too few.
+  bool may_be_joined_to_none() const { return wanted_.may_lack_all() || min_others_ <= asked_others(); }
+  u32 asked_mates() const { return std::max(range_.mates_are_left ? wanted_.sizes.min_rows : wanted_.sizes.min_columns, 1u); }
   u32 asked_others() const { return std::max(range_.mates_are_left ? wanted_.sizes.min_columns : wanted_.sizes.min_rows, 1u); }
   static const i32* after(Span row, i32 v) { return std::upper_bound(row.begin(), row.end(), v); }
 
@@ -131,9 +165,34 @@ class RootSearch {
     u64* zero = levels_[0].data();
     const u64* own = row(static_cast<u32>(matrix_mates_.size()));
     std::copy(own, own + n_words_, zero);
-    if (n_levels_ < 2) return;
-    for (usize i = 0; i < matrix_others_.size(); ++i)
-      if (!(own[i / 64] >> i % 64 & 1)) zero[n_words_ + i / 64] |= u64{1} << i % 64;
+    if (n_levels_ > 1)
+      for (usize i = 0; i < matrix_others_.size(); ++i)
+        if (!(own[i / 64] >> i % 64 & 1)) zero[n_words_ + i / 64] |= u64{1} << i % 64;
+    member_places_.clear();
+    for (i32 v : range_.other_members) member_places_.push_back(place_[static_cast<usize>(v)] - 1);
+    if (!wanted_.sums) return;
+    bounds_.begin_root(static_cast<u32>(root), matrix_others_, !range_.n_members);
+    std::vector<i64> weights;
+    for (i32 v : matrix_others_) weights.push_back(bounds_.other_weight(static_cast<u32>(v)));
+    add_sums(0, root, std::move(weights));
+  }
+  /// The sums of others that are left with one mate more.
+  void add_sums(u32 depth, i32 mate, std::vector<i64> sums) {
+    for (auto e = mates_.start[mate]; e < mates_.start[mate + 1]; ++e)
+      if (const u32 place = place_[static_cast<usize>(mates_.row[e])]) sums[place - 1] += range_.gains[static_cast<usize>(e)];
+    if (wanted_.sums->is_surprise()) {
+      const u64* own = row(depth ? bits_of_[depth] : static_cast<u32>(matrix_mates_.size()));
+      for (u32 i = 1; i < n_levels_; ++i)
+        each_place(level(depth, i), [&](u32 place) {
+          if (!(own[place / 64] >> place % 64 & 1)) sums[place] -= bounds_.loss(static_cast<u32>(mate), static_cast<u32>(matrix_others_[place]));
+        });
+    }
+    if (sums_.size() < depth + 1) sums_.resize(depth + 1), prefixes_.resize(depth + 1), more_prefixes_.resize(depth + 1), weight_.resize(depth + 1);
+    weight_[depth] = (depth ? weight_[depth - 1] : 0) + bounds_.mate_weight(static_cast<u32>(mate));
+    std::vector<i64> left;
+    for (u32 i = 0; i < n_levels_; ++i) each_place(level(depth, i), [&](u32 place) { left.push_back(sums[place]); });
+    bounds_.begin_node(left, prefixes_[depth]);
+    sums_[depth] = std::move(sums);
   }
   const u64* row(u32 i) const { return bits_.data() + i * n_words_; }
 
@@ -145,17 +204,25 @@ class RootSearch {
     const u32 n_mates = depth + 1;
     std::vector<u32> counts(n_levels_);
     for (u32 i = 0; i < n_levels_; ++i) counts[i] = count(level(depth, i));
-    if (n_mates >= range_.min_mates) take_groups(depth, counts);
+    if (!has_other_members(depth)) return;
+    if (n_mates < range_.n_members) {  // the next one that all answers have
+      descend(depth, mates.front());
+      search_node(depth + 1, {mates.begin() + 1, mates.end()});
+      chosen_.pop_back();
+      return;
+    }
+    if (n_mates >= min_mates_) take_groups(depth, counts);
     if (n_mates == range_.max_mates || mates.empty()) return;
     std::vector<Promise> promises;
     const u32 most_mates = std::min<u32>(range_.max_mates, n_mates + static_cast<u32>(mates.size()));
     for (u32 mate : mates) {
       const Promise promise = promise_of(depth, counts, mate);
-      if (promise.others >= range_.others_needed(n_mates + 1) && reaches(most_mates, promise.others, 0)) promises.push_back(promise);
+      if (promise.others >= others_needed(n_mates + 1) && (wanted_.sums || reaches(most_mates, promise.others, 0))) promises.push_back(promise);
     }
     std::sort(promises.begin(), promises.end(), [](const Promise& a, const Promise& b) {
       return std::tie(b.misses_none, b.others, a.mate) < std::tie(a.misses_none, a.others, b.mate);
     });
+    if (wanted_.sums && !promises.empty()) bound_more(depth, promises);
     for (u32 i = 0; i < promises.size() && is_hopeful(n_mates, counts, promises, i); ++i) {
       descend(depth, promises[i].mate);
       std::vector<u32> rest;
@@ -164,6 +231,14 @@ class RootSearch {
       chosen_.pop_back();
       if (promises[i].misses_none) return;
     }
+  }
+  bool has_other_members(u32 depth) {
+    for (u32 place : member_places_) {
+      u64 word = 0;
+      for (u32 i = 0; i < n_levels_; ++i) word |= level(depth, i)[place / 64];
+      if (!(word >> place % 64 & 1)) return false;
+    }
+    return true;
   }
   u64* level(u32 depth, u32 i) { return levels_[depth].data() + i * n_words_; }
   u32 count(const u64* words) const {
@@ -197,17 +272,67 @@ class RootSearch {
     }
     return filling;
   }
-  i64 value(u64 mates, u64 others, u64 missing) const { return wanted_.value(mates, others, missing); }
+  i64 value(u64 mates, u64 others, u64 missing, i64 sum = 0) const {
+    return range_.mates_are_left ? wanted_.value(mates, others, missing, sum) : wanted_.value(others, mates, missing, sum);
+  }
   bool reaches(u64 mates, u64 others, u64 missing) const {
     return value(mates, others, missing) >= best_.least() && mates * others - missing >= wanted_.sizes.min_edges;
   }
+  /// By weight and by surprise: only those so far.
+  bool reaches_sum(u32 n_mates) const {
+    const auto& sums = prefixes_[n_mates - 1];
+    for (u32 others = others_needed(n_mates); others < sums.size(); ++others)
+      if (bounds_.reaches(sums, n_mates, 0, 0, others, weight_[n_mates - 1], best_.least())) return true;
+    return false;
+  }
+  /// What others are worth with the fewest mates in addition that there have to be. One that is
+  /// joined to fewer of those that are left has gaps, and few may have some.
+  void bound_more(u32 depth, const std::vector<Promise>& promises) {
+    const u32 more = fewest_more(depth + 1);
+    links_left_.assign(matrix_others_.size(), 0);
+    for (const Promise& promise : promises)
+      each_place(row(promise.mate), [&](u32 place) { ++links_left_[place]; });
+    std::vector<i64> whole, gapped;
+    for (u32 i = 0; i < n_levels_; ++i)
+      each_place(level(depth, i), [&](u32 place) {
+        const u32 joined = std::min(links_left_[place], more), gaps = i + more - joined;
+        if (gaps > wanted_.each) return;
+        (gaps ? gapped : whole).push_back(sums_[depth][place] + static_cast<i64>(joined) * bounds_.gain(place));
+      });
+    if (gapped.size() > wanted_.total) {
+      std::nth_element(gapped.begin(), gapped.begin() + wanted_.total, gapped.end(), std::greater<>());
+      gapped.resize(wanted_.total);
+    }
+    whole.insert(whole.end(), gapped.begin(), gapped.end());
+    bounds_.begin_node(whole, more_prefixes_[depth]);
+  }
+  u32 fewest_more(u32 n_mates) const { return std::max(n_mates + 1, min_mates_) - n_mates; }
+  /// The same as `is_hopeful`: of the numbers of mates that go with so many others, the ends.
+  bool is_hopeful_sum(u32 n_mates, const std::vector<Promise>& promises, u32 i) const {
+    const auto& sums = more_prefixes_[n_mates - 1];
+    const u32 low = fewest_more(n_mates);
+    u32 high = std::min(static_cast<u32>(promises.size()) - i, range_.max_mates - n_mates);
+    if (low > high) return false;
+    const auto reach = [&](u32 more, u32 others) {
+      return bounds_.reaches(sums, n_mates + low, more - low, more, others, weight_[n_mates - 1], best_.least());
+    };
+    const u32 most = std::min(promises[i + low - 1].others, static_cast<u32>(sums.size()) - 1);
+    for (u32 others = others_needed(n_mates + low); others <= most; ++others) {
+      while (promises[i + high - 1].others < others) --high;
+      u32 mates = high;
+      while (range_.others_needed_by_side(n_mates + mates) > others) --mates;
+      if (reach(low, others) || reach(mates, others)) return true;
+    }
+    return false;
+  }
   /// Can the mates from the i-th on lead to what is wanted?
   bool is_hopeful(u32 n_mates, const std::vector<u32>& counts, const std::vector<Promise>& promises, u32 i) {
+    if (wanted_.sums) return is_hopeful_sum(n_mates, promises, i);
     // Promises are sorted by others behind those that miss none, which have no fewer.
     for (u32 s = 1; i + s <= promises.size() && n_mates + s <= range_.max_mates; ++s) {
       const u32 others = promises[i + s - 1].others;
-      if (others < range_.others_needed(n_mates + s)) return false;
-      if (n_mates + s >= range_.min_mates && reaches(n_mates + s, others, fill(counts, others).missing)) return true;
+      if (others < others_needed(n_mates + s)) return false;
+      if (n_mates + s >= min_mates_ && reaches(n_mates + s, others, fill(counts, others).missing)) return true;
     }
     return false;
   }
@@ -223,6 +348,7 @@ class RootSearch {
     chosen_.push_back(matrix_mates_[mate]);
     if (bits_of_.size() < depth + 2) bits_of_.push_back(0);
     bits_of_[depth + 1] = mate;
+    if (wanted_.sums) add_sums(depth + 1, chosen_.back(), sums_[depth]);
   }
 
   // ---- the groups of some mates -----------------------------------------------------------------
@@ -230,16 +356,33 @@ class RootSearch {
   /// An other that misses some of the mates.
   struct Extra {
     u32 place, level;
+    i64 worth;
+  };
+  struct Filled {
+    i64 value;
+    u32 missing;
   };
 
   void take_groups(u32 depth, const std::vector<u32>& counts) {
     const u32 n_mates = depth + 1;
-    const Filling most = fill_more(counts, n_mates, counts[0], 0);
-    if (most.others < range_.others_needed(n_mates) || !reaches(n_mates, most.others, most.missing)) return;
+    if (wanted_.sums ? !reaches_sum(n_mates) : !reaches_filled(n_mates, counts)) return;
+    taken_.clear();
+    gaps_of_.assign(n_mates, 0);
     extras_.clear();
+    u32 n_others = counts[0], missing = 0;
+    i64 sum = wanted_.sums ? sum_without_gaps(depth) : 0;
+    for (u32 i = 1; i < n_levels_; ++i)
+      for (u32 place : member_places_)
+        if (level(depth, i)[place / 64] >> place % 64 & 1) {
+          if (missing + i > wanted_.total || !miss(depth, place, 1)) return;
+          taken_.push_back(place);
+          sum += sum_of(depth, place);
+          ++n_others, missing += i;
+        }
+    const u32 most_others = n_others + std::min(wanted_.total - missing, std::accumulate(counts.begin() + 1, counts.end(), 0u));
     for (u32 i = 1; i < n_levels_; ++i)
       each_place(level(depth, i), [&](u32 place) {
-        if (may_add(i, n_mates)) extras_.push_back({place, i});
+        if (may_add(i, n_mates) && !is_taken(place)) add_extra({place, i, worth(depth, place, i, n_others, most_others)}, n_others);
       });
     std::sort(extras_.begin(), extras_.end(), [](const Extra& a, const Extra& b) { return a.place < b.place; });
     after_.assign((extras_.size() + 1) * n_levels_, 0);
@@ -247,41 +390,96 @@ class RootSearch {
       std::copy_n(&after_[(i + 1) * n_levels_], n_levels_, &after_[i * n_levels_]);
       ++after_[i * n_levels_ + extras_[i].level];
     }
-    taken_.clear();
-    gaps_of_.assign(n_mates, 0);
     own_best_.clear();
-    choose(0, depth, counts[0], 0);
+    if (wanted_.sums) {
+      fill_best_after(wanted_.total - missing);
+      offer_knapsack(depth, n_others, missing, sum);
+      own_best_.clear();
+    }
+    choose(0, depth, n_others, missing, sum);
   }
-  /// By edges what misses all mates adds nothing, unless there are too few others.
-  bool may_add(u32 level, u32 n_mates) const {
-    return level < n_mates || wanted_.objective != Objective::edges || range_.min_others <= asked_others();
+  bool reaches_filled(u32 n_mates, const std::vector<u32>& counts) const {
+    const Filling most = fill_more(counts, n_mates, counts[0], 0);
+    return most.others >= others_needed(n_mates) && reaches(n_mates, most.others, most.missing);
   }
+  bool is_taken(u32 place) const { return std::find(taken_.begin(), taken_.end(), place) != taken_.end(); }
+  i64 sum_of(u32 depth, u32 place) const { return wanted_.sums ? sums_[depth][place] : 0; }
+  i64 sum_without_gaps(u32 depth) {
+    i64 sum = weight_[depth];
+    each_place(level(depth, 0), [&](u32 place) { sum += sums_[depth][place]; });
+    return sum;
+  }
+  /// What an other adds at most: its choice costs least where they are many, and a gap where pairs
+  /// are few.
+  i64 worth(u32 depth, u32 place, u32 gaps, u32 n_others, u32 most_others) const {
+    if (!wanted_.sums || !wanted_.sums->is_surprise()) return sum_of(depth, place);
+    const i64 choice = bounds_.cost_of_others(most_others) - bounds_.cost_of_others(most_others - 1);
+    return sum_of(depth, place) - choice - gaps * wanted_.sums->least_gap_cost(u64{n_others} * (depth + 1), wanted_.total) + kRounded;
+  }
+  /// One that adds nothing would be taken away, unless there are too few others.
+  void add_extra(const Extra& extra, u32 n_others) {
+    if (!wanted_.sums || extra.worth > 0 || n_others < asked_others()) extras_.push_back(extra);
+  }
+  /// What the extras from each on add at most with up to so many gaps: a knapsack.
+  void fill_best_after(u32 gaps) {
+    n_best_ = gaps + 1;
+    best_after_.assign((extras_.size() + 1) * n_best_, 0);
+    for (usize i = extras_.size(); i-- > 0;) {
+      const i64 *without = &best_after_[(i + 1) * n_best_], worth = extras_[i].worth;
+      for (u32 n = 0; n <= gaps; ++n)
+        best_after_[i * n_best_ + n] = std::max(without[n], n < extras_[i].level ? 0 : without[n - extras_[i].level] + worth);
+    }
+  }
+  i64 best_after(usize i, u32 gaps) const { return best_after_[i * n_best_ + gaps]; }
+  /// The extras that would be best if their costs added up: what is wanted rises early.
+  void offer_knapsack(u32 depth, u32 n_others, u32 missing, i64 sum) {
+    const u32 n_taken = static_cast<u32>(taken_.size());
+    for (usize i = 0; i < extras_.size(); ++i) {
+      const auto [place, gaps, worth] = extras_[i];
+      const u32 left = wanted_.total - missing;
+      if (gaps > left || best_after(i, left) == best_after(i + 1, left) || !miss(depth, place, 1)) continue;
+      taken_.push_back(place);
+      ++n_others, missing += gaps, sum += sum_of(depth, place);
+    }
+    offer(depth, n_others, missing, sum);
+    for (; taken_.size() > n_taken; taken_.pop_back()) miss(depth, taken_.back(), -1);
+  }
+  /// One that misses all mates mostly adds nothing, unless there are too few others.
+  bool may_add(u32 level, u32 n_mates) const { return level < n_mates || wanted_.may_lack_all() || min_others_ <= asked_others(); }
   template <class F>
   void each_place(const u64* words, F f) const {
     for (usize i = 0; i < n_words_; ++i)
       for (u64 word = words[i]; word; word &= word - 1) f(static_cast<u32>(64 * i) + static_cast<u32>(__builtin_ctzll(word)));
   }
+  /// What the extras from the i-th on can make of so many others, and the gaps that this takes.
+  std::pair<Filled, u32> most_with(usize i, u32 n_mates, u32 n_others, u32 missing, i64 sum) const {
+    if (!wanted_.sums) {
+      const std::vector<u32> left(&after_[i * n_levels_], &after_[i * n_levels_] + n_levels_);
+      const Filling most = fill_more(left, n_mates, n_others, missing);
+      return {{value(n_mates, most.others, most.missing), most.missing}, most.others};
+    }
+    const u32 gaps = wanted_.total - missing, more = std::min<u32>(gaps, static_cast<u32>(extras_.size() - i));
+    return {{value(n_mates, n_others, missing, sum) + best_after(i, gaps), missing}, n_others + more};
+  }
   /// Chooses extras from the i-th on. Sets come in the order of their lists, so that of equal ones
   /// only the first k are of interest.
-  void choose(usize i, u32 depth, u32 n_others, u32 missing) {
-    std::vector<u32> left(&after_[i * n_levels_], &after_[i * n_levels_] + n_levels_);
-    const Filling most = fill_more(left, depth + 1, n_others, missing);
-    const i64 bound = value(depth + 1, most.others, most.missing);
-    if (bound < best_.least() || most.others < range_.others_needed(depth + 1)) return;
+  void choose(usize i, u32 depth, u32 n_others, u32 missing, i64 sum) {
+    const auto [bound, most_others] = most_with(i, depth + 1, n_others, missing, sum);
+    if (bound.value < best_.least() || most_others < others_needed(depth + 1)) return;
     if (own_best_.size() == best_.k()) {
       const Filled worst = own_best_.back();
-      if (bound < worst.value || (bound == worst.value && most.missing >= worst.missing)) return;
+      if (bound.value < worst.value || (bound.value == worst.value && bound.missing >= worst.missing)) return;
     }
-    if (i == extras_.size() || most.others == n_others) return offer(depth, n_others, missing);
+    if (i == extras_.size() || most_others == n_others) return offer(depth, n_others, missing, sum);
     run_.check();
     const Extra extra = extras_[i];
     if (missing + extra.level <= wanted_.total && miss(depth, extra.place, 1)) {
       taken_.push_back(extra.place);
-      choose(i + 1, depth, n_others + 1, missing + extra.level);
+      choose(i + 1, depth, n_others + 1, missing + extra.level, sum + sum_of(depth, extra.place));
       taken_.pop_back();
       miss(depth, extra.place, -1);
     }
-    choose(i + 1, depth, n_others, missing);
+    choose(i + 1, depth, n_others, missing, sum);
   }
   /// The most that can be added to so many others, each of which has to add to the value.
   Filling fill_more(const std::vector<u32>& counts, u32 n_mates, u32 n_others, u32 missing) const {
@@ -289,7 +487,7 @@ class RootSearch {
     for (u32 i = 1; i < n_levels_; ++i)
       for (u32 n = std::min(counts[i], (wanted_.total - filling.missing) / i); n > 0; --n) {
         const bool adds = value(n_mates, filling.others + 1, filling.missing + i) > value(n_mates, filling.others, filling.missing);
-        if (!adds && filling.others >= range_.others_needed(n_mates)) break;
+        if (!adds && filling.others >= others_needed(n_mates)) break;
         ++filling.others;
         filling.missing += i;
       }
@@ -307,13 +505,9 @@ class RootSearch {
       if (misses(m)) gaps_of_[m] += static_cast<u32>(by);
     return true;
   }
-  struct Filled {
-    i64 value;
-    u32 missing;
-  };
-  void offer(u32 depth, u32 n_others, u32 missing) {
+  void offer(u32 depth, u32 n_others, u32 missing, i64 sum) {
     const u32 n_mates = depth + 1;
-    if (n_others < range_.others_needed(n_mates) || !reaches(n_mates, n_others, missing)) return;
+    if (n_others < others_needed(n_mates) || (!wanted_.sums && !reaches(n_mates, n_others, missing))) return;
     Ids mates, others;
     for (i32 mate : chosen_) mates.push_back(static_cast<i32>(range_.mate_ids[static_cast<usize>(mate)]));
     const auto add = [&](u32 place) { others.push_back(static_cast<i32>(range_.other_ids[static_cast<usize>(matrix_others_[place])])); };
@@ -324,7 +518,7 @@ class RootSearch {
     if (!range_.mates_are_left) std::swap(mates, others);
     if (!climber_.fits(mates, others)) return;
     if (climber_.can_be_bettered()) return offer_better(climber_.climb(std::move(mates), std::move(others)));
-    const Filled own{value(n_mates, n_others, missing), missing};
+    const Filled own{value(n_mates, n_others, missing, sum), missing};
     const auto before = [](const Filled& a, const Filled& b) { return std::tie(b.value, a.missing) < std::tie(a.value, b.missing); };
     own_best_.insert(std::upper_bound(own_best_.begin(), own_best_.end(), own, before), own);
     if (own_best_.size() > best_.k()) own_best_.pop_back();
@@ -351,6 +545,16 @@ class RootSearch {
   std::vector<u32> with_mate_, after_, taken_, gaps_of_;
   std::vector<Extra> extras_;
   std::vector<Filled> own_best_;
+  u32 min_mates_ = 1, min_others_ = 1;    // of the root
+  u32 mate_edges_ = 0, other_edges_ = 0;  // without which a member would not pay for its choice
+  std::vector<u32> member_places_;      // of the others that all answers have
+  SumBounds bounds_;                    // and what follows: by weight and by surprise
+  std::vector<std::vector<i64>> sums_;  // by depth: of the mates so far with each other, by place
+  std::vector<std::vector<SumBounds::Wide>> prefixes_, more_prefixes_;  // by depth: of the best others
+  std::vector<u32> links_left_;  // by place
+  std::vector<i64> weight_;  // by depth: of the mates so far
+  std::vector<i64> best_after_;
+  u32 n_best_ = 1;
 };
 
 }  // namespace bicliq::gaps
