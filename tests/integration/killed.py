@@ -1,4 +1,4 @@
-"""A process that is really killed, before or after one of the calls by which a folder is written."""
+"""A process that is really killed, before or after a call by which a folder is written."""
 
 from __future__ import annotations
 
