@@ -293,8 +293,12 @@ def checked_request(
     threads: int = 1,
     batch_bicliques: int = 65_536,
     batch_ids: int = 1 << 20,
+    peels: bool = True,
 ) -> EnumerationRequest:
-    """Check everything that the compiled code takes for granted."""
+    """Check everything that the compiled code takes for granted.
+
+    `peels`: whether vertices that are in nothing wanted leave before; else the search sees to it.
+    """
     require_backend(backend)
     starts, columns, n_columns = checked_csr(indptr, indices, n_right)
     n_left = len(starts) - 1
@@ -314,7 +318,7 @@ def checked_request(
     }
     graph = Packed.of(starts, columns, n_columns)
     least = checked["min_left"], checked["min_right"]
-    if roots is None:
+    if roots is None and peels:
         graph = _core(graph, *least)
     chosen = chosen_side(side, graph, backend, *least)
     wanted = None if roots is None else checked_roots(roots, n_left if chosen == "left" else n_columns)

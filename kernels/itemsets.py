@@ -10,9 +10,11 @@ import numpy as np
 
 from bicliq.kernels.arguments import as_int32, checked_csr, one_of, whole_number
 from bicliq.kernels.contracts import Int32Array
-from bicliq.kernels.cpu import load_extension
-from bicliq.kernels.enumeration import LARGEST_SIZE, stream_maximal_bicliques
+from bicliq.kernels.cpu import BicliqueStream, CpuSearch, load_extension
+from bicliq.kernels.enumeration import LARGEST_SIZE, checked_request
 from bicliq.kernels.errors import memory_is_capacity
+from bicliq.kernels.machine import Backend
+from bicliq.kernels.side import WARP_ROWS
 
 BATCH = 65_536
 """Itemsets or rules of a batch, about."""
@@ -90,6 +92,13 @@ class ClosedSets:
         arrays = (as_int32(values, name) for values, name in ((offsets, "offsets"), (items, "items")))
         most = whole_number("n_items", n_items, least=0, most=LARGEST_SIZE)
         self._sets = load_extension().closed_sets(*arrays, as_int32(support, "support"), most)
+
+    @classmethod
+    def _held(cls, sets: Any) -> ClosedSets:
+        """Those that the extension holds."""
+        closed = cls.__new__(cls)
+        closed._sets = sets
+        return closed
 
     def __len__(self) -> int:
         return len(self._sets)
@@ -203,9 +212,16 @@ def closed_itemsets(
         most = whole_number("max_items", max_items)
         offsets, items, support = load_extension().few_items(starts, columns, n, least, most)
         return ClosedSets(offsets, items, support, n_items)
-    lengths, lists, supports = [], [], []
     asked: dict[str, Any] = {"min_left": min_support, "threads": threads}
-    with stream_maximal_bicliques(indptr, indices, n_items, **asked) as stream:
+    if min_support > WARP_ROWS and n_items <= len(indptr):
+        asked |= {"side": "right", "peels": False}  # as src/search/short_rows.hpp has it
+    request = checked_request(indptr, indices, n_items, Backend.CPU, **asked)
+    if request.side == "right":
+        taker = load_extension().SetTaker()
+        CpuSearch(request, "enumerate", taker).wait(None)
+        return ClosedSets._held(taker.take(n_items))
+    lengths, lists, supports = [], [], []
+    with BicliqueStream(CpuSearch(request, "enumerate"), None) as stream:
         for batch in stream:
             lengths.append(batch.n_right)
             lists.append(batch.right[: batch.right_offsets[-1]].copy())

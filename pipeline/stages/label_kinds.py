@@ -40,7 +40,7 @@ def refuse_mixed(opened: EdgeSource, ids: tuple[pa.Array, pa.Array]) -> None:
         where, label = _first(opened, side, lambda column: pc.match_substring_regex(column, FLOAT))
         raise InputError(
             f"{where}: the {side} id {shown(label)} is written with a point, and others of its side are not, so the same"
-            f" vertex may be there twice; {AS_NUMBERS}, or take them as they are with ids = 'text'"
+            f" vertex may be there twice; {AS_NUMBERS}, or take them as they are with ids = 'text' (an update: in another store)"
         )
 
 

@@ -123,6 +123,36 @@ def test_larger_tables_have_the_same(seed):
     assert rules_of(found, "non-redundant", 0.6) == reference.non_redundant_rules(sets, 0.6)
 
 
+def many_baskets(seed):
+    """Hundreds of baskets as rows of a matrix, some alike, and in how many a set is at least."""
+    chance = np.random.default_rng(seed)
+    n_items, n_kinds = chance.choice([3, 9, 70, 150]), chance.integers(1, 60)
+    weights = chance.uniform(0.1, 1.0, n_items) * chance.choice([0.05, 0.3, 0.7, 1.0])
+    kinds = chance.random((n_kinds, n_items)) < weights
+    matrix = kinds[chance.integers(n_kinds, size=chance.integers(34, 400))]
+    matrix ^= chance.random(matrix.shape) < chance.choice([0.0, 0.02, 0.1])
+    return matrix, int(chance.integers(33, 33 + len(matrix) // 4))
+
+
+@pytest.mark.parametrize("seeds", [range(i, i + 25) for i in range(0, 200, 25)])
+def test_sets_of_many_baskets_are_those_of_their_definition(seeds):
+    n_searched = 0
+    for seed in seeds:
+        matrix, least = many_baskets(seed)
+        arrays = np.concatenate([[0], np.cumsum(matrix.sum(1))]), np.nonzero(matrix)[1], matrix.shape[1]
+        asked = {"side": "right", "min_left": least, "max_bicliques": 500, "threads": 1 + seed % 2}
+        counted = kernels.enumerate_maximal_bicliques(*arrays, **asked)
+        if not counted.complete:
+            continue
+        n_searched += counted.bicliques > 3
+        sets = reference.closed_of_matrix(matrix, least)
+        assert counted.bicliques == len(sets)
+        assert kernels.enumerate_maximal_bicliques(*arrays, mode="digest", **asked).bicliques == len(sets)
+        with_empty = np.append(arrays[0], arrays[0][-1])
+        assert sets_of(kernels.closed_itemsets(with_empty, *arrays[1:], least, 1 + seed % 2), "closed") == sets
+    assert n_searched > 2
+
+
 def test_many_items_and_few_baskets_of_each_are_looked_up_by_lists():
     chance = np.random.default_rng(5)
     pool = [chance.choice(400, 4, replace=False) for _ in range(150)]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
+import numpy as np
+import numpy.typing as npt
+
 Set = frozenset[int]
 Rule = tuple[Set, Set]
 
@@ -30,6 +33,27 @@ def closed_by_growth(sets: dict[Set, int]) -> dict[Set, int]:
     """The same of many sets: none that is larger by one item is in as many baskets."""
     grown = {some - {item} for some, n in sets.items() for item in some if sets.get(some - {item}) == n}
     return {some: n for some, n in sets.items() if some not in grown}
+
+
+def closed_of_matrix(matrix: npt.NDArray[np.bool_], least: int) -> dict[Set, int]:
+    """The closed sets of a table of baskets and items: closures of each with one item more."""
+    found: dict[Set, int] = {}
+    waiting = [np.zeros(matrix.shape[1], bool)]
+    while waiting:
+        some = waiting.pop()
+        rows = matrix[matrix[:, some].all(axis=1)]
+        if len(rows) < least:
+            continue
+        closure = rows.all(axis=0)
+        items = frozenset(np.flatnonzero(closure).tolist())
+        if items in found:
+            continue
+        found[items] = len(rows)
+        for item in np.flatnonzero(~closure & (rows.sum(axis=0) >= least)):
+            waiting.append(closure.copy())
+            waiting[-1][item] = True
+    found.pop(frozenset(), None)
+    return found
 
 
 def maximal(sets: dict[Set, int]) -> dict[Set, int]:

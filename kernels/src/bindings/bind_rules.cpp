@@ -2,6 +2,7 @@
 #include "bindings/bindings.hpp"
 #include "rules/few_items.hpp"
 #include "rules/rules.hpp"
+#include "rules/set_sink.hpp"
 
 #include <nanobind/stl/shared_ptr.h>
 
@@ -96,6 +97,21 @@ void bind_stream(nb::module_& module, const char* name) {
       .def("next", &RuleStream<Rules>::next, "n"_a);
 }
 
+/// Takes the closed itemsets that a search finds.
+class SetTaker : public Taker {
+ public:
+  void set(Settings& settings) override {
+    settings.names_rows = false;
+    settings.worker = [this](Enumeration& of) { search_sets(sets_, of); };
+  }
+  Held take(u32 n_items) const {
+    return without_lock([&] { return std::make_shared<ClosedSets>(sets_.closed(n_items)); });
+  }
+
+ private:
+  SetCollector sets_;
+};
+
 }  // namespace
 
 void bind_rules(nb::module_& module) {
@@ -104,7 +120,7 @@ void bind_rules(nb::module_& module) {
       "closed_sets",
       [](const Values& offsets, const Values& items, const Values& support, u32 n_items) {
         check_lists(offsets, items, support.size());
-        return without_lock([&] { return std::make_shared<ClosedSets>(offsets.data(), items.data(), support.data(), support.size(), n_items); });
+        return without_lock([&] { return std::make_shared<ClosedSets>(std::vector<SetLists>{{offsets.data(), items.data(), support.data(), support.size()}}, n_items); });
       },
       "offsets"_a, "items"_a, "support"_a, "n_items"_a);
   module.def(
@@ -115,6 +131,7 @@ void bind_rules(nb::module_& module) {
         return arrays_of(std::move(found.offsets), std::move(found.items), std::move(found.support));
       },
       "indptr"_a, "indices"_a, "n_items"_a, "min_support"_a, "max_items"_a);
+  nb::class_<SetTaker, Taker>(module, "SetTaker").def(nb::init<>()).def("take", &SetTaker::take, "n_items"_a);
   nb::enum_<SetStream::Kind>(module, "Itemsets").value("closed", SetStream::Kind::closed).value("maximal", SetStream::Kind::maximal).value("all", SetStream::Kind::all);
   nb::class_<SetStream>(module, "SetStream").def(nb::init<Held, SetStream::Kind, u64>(), "closed"_a, "kind"_a, "max_items"_a).def("next", &SetStream::next, "n"_a);
   bind_stream<NonRedundantRules>(module, "NonRedundantRules");

@@ -13,7 +13,7 @@
 // Reference: tests/reference/itemsets.py.
 #pragma once
 
-#include "lanes/types.hpp"
+#include "graphs/csr.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,24 +31,30 @@ struct Numbers {
   std::size_t size() const { return static_cast<std::size_t>(last - first); }
 };
 
+/// Itemsets in the layout of Arrow, and in how many baskets each is; of items that somebody keeps.
+struct SetLists {
+  const i32 *offsets, *items, *support;
+  std::size_t n;
+};
+/// The same, kept here.
+struct FoundSets {
+  std::vector<i32> offsets{0}, items, support;
+  SetLists view() const { return {offsets.data(), items.data(), support.data(), support.size()}; }
+};
+
 class ClosedSets {
  public:
   /// Lists of items below `n_items`, each ascending, and in how many baskets each is, in any order.
-  ClosedSets(const i32* offsets, const i32* items, const i32* support, std::size_t n, u32 n_items) {
-    std::vector<u32> order(n);
-    std::iota(order.begin(), order.end(), 0u);
-    std::sort(order.begin(), order.end(), [&](u32 a, u32 b) {
-      if (support[a] != support[b]) return support[a] > support[b];
-      return std::lexicographical_compare(items + offsets[a], items + offsets[a + 1], items + offsets[b], items + offsets[b + 1]);
-    });
-    number_items(offsets, items, n, n_items);
-    start_.reserve(n + 1);
-    support_.reserve(n);
-    for (const u32 from : order) {
+  ClosedSets(const std::vector<SetLists>& lists, u32 n_items) {
+    std::vector<Set> sets = by_support(lists);
+    number_items(sets, n_items);
+    start_.reserve(sets.size() + 1);
+    support_.reserve(sets.size());
+    for (const Set& from : sets) {
       const std::size_t first = items_.size();
-      for (const i32* item = items + offsets[from]; item < items + offsets[from + 1]; ++item) items_.push_back(number_[static_cast<u32>(*item)]);
+      for (const i32 item : from.items) items_.push_back(number_[static_cast<u32>(item)]);
       std::sort(items_.begin() + static_cast<std::ptrdiff_t>(first), items_.end());
-      support_.push_back(support[from]);
+      support_.push_back(from.support);
       start_.push_back(items_.size());
     }
     fill_places();
@@ -78,12 +84,29 @@ class ClosedSets {
  private:
   static constexpr std::size_t kDense = 32, kBlock = 8;  // a bit set from one set in so many; words a step
 
-  void number_items(const i32* offsets, const i32* items, std::size_t n, u32 n_items) {
+  struct Set {
+    Span items;
+    i32 support;
+  };
+  /// By falling support, then by items.
+  static std::vector<Set> by_support(const std::vector<SetLists>& lists) {
+    std::vector<Set> sets;
+    for (const SetLists& some : lists)
+      for (std::size_t i = 0; i < some.n; ++i) sets.push_back({{some.items + some.offsets[i], some.items + some.offsets[i + 1]}, some.support[i]});
+    std::sort(sets.begin(), sets.end(), [](const Set& a, const Set& b) {
+      if (a.support != b.support) return a.support > b.support;
+      return std::lexicographical_compare(a.items.begin(), a.items.end(), b.items.begin(), b.items.end());
+    });
+    return sets;
+  }
+  void number_items(const std::vector<Set>& sets, u32 n_items) {
+    const std::size_t n = sets.size();
     std::vector<u32> count(n_items, 0);
-    for (const i32* item = items; item < items + offsets[n]; ++item) {
-      if (*item < 0 || static_cast<u32>(*item) >= n_items) throw std::invalid_argument("an item is beyond the number of items");
-      ++count[static_cast<u32>(*item)];
-    }
+    for (const Set& set : sets)
+      for (const i32 item : set.items) {
+        if (item < 0 || static_cast<u32>(item) >= n_items) throw std::invalid_argument("an item is beyond the number of items");
+        ++count[static_cast<u32>(item)];
+      }
     id_.resize(n_items);
     std::iota(id_.begin(), id_.end(), 0);
     std::sort(id_.begin(), id_.end(), [&](i32 a, i32 b) {

@@ -20,11 +20,6 @@
 
 namespace bicliq {
 
-/// Itemsets in the layout of Arrow, and in how many baskets each is.
-struct FoundSets {
-  std::vector<i32> offsets{0}, items, support;
-};
-
 template <class Hear>
 class FewItems {
  public:

@@ -7,6 +7,7 @@
 // (the vertex of largest degree) to the first, since heavy roots are there.
 #pragma once
 
+#include "search/delivered_roots.hpp"
 #include "search/sinks.hpp"
 #include "graphs/graph.hpp"
 
@@ -43,6 +44,7 @@ struct Settings {
   std::size_t batch_bicliques = 65536, batch_ids = 1 << 20;
   std::function<std::unique_ptr<OpenRowGroup>()> encoder;  // of a worker; empty where batches are wanted
   std::function<void(Enumeration&)> worker;  // what each does that has another sink: `Enumeration::search`
+  bool names_rows = true;  // whether such a worker asks which rows a biclique has
   bool places = false;  // it takes batches whose lists hold places of ids
 
   /// Must the search know both sides of a biclique, or is it enough to count?
@@ -164,6 +166,11 @@ class Enumeration {
   }
   void prepare_all() {
     Request& r = request_;
+    if (may_deliver()) {
+      short_rows_ = std::make_unique<ShortRows>(Rows{r.indptr, r.indices, r.n_left}, r.n_right, settings_.limits.min_rows, [this] { crew_.check(); });
+      if (short_rows_->fits()) return prepare_delivered();
+      short_rows_.reset();
+    }
     const bool by_number = r.some_roots && r.order.empty(), by_order = r.some_roots && !by_number;
     if (by_number) r.order = first_numbers(r.columns_are_left ? r.n_left : r.n_right);
     graph_ = prepare(r.indptr, r.indices, r.n_left, r.n_right, r.columns_are_left, std::move(r.order), [this] { crew_.check(); });
@@ -171,6 +178,18 @@ class Enumeration {
     if (by_order) number_roots();
     if (!r.some_roots) r.roots = first_numbers(graph_.n_columns);
   }
+  /// Are rows many, and never named?
+  bool may_deliver() const {
+    const bool names_rows = settings_.worker ? settings_.names_rows : settings_.needs_members();
+    return !names_rows && !request_.some_roots && !request_.columns_are_left && settings_.limits.min_rows > kLanes;
+  }
+  void prepare_delivered() {
+    graph_.vertex_of_column = short_rows_->vertices();
+    request_.roots = first_numbers(short_rows_->size());
+    if (settings_.needs_members()) make_labels();
+  }
+  template <class Roots, class Search>
+  void search_roots(Roots roots, Search& search);
   static std::vector<u32> first_numbers(u32 n) {
     std::vector<u32> numbers(n);
     std::iota(numbers.begin(), numbers.end(), 0u);
@@ -236,6 +255,7 @@ class Enumeration {
   const Settings settings_;
   const std::shared_ptr<BatchPool> pool_;
   Graph graph_;
+  std::unique_ptr<ShortRows> short_rows_;  // in its place where no row is named
   Labels labels_;
   std::atomic<u64> found_{0};
   std::mutex mutex_;

@@ -5,7 +5,7 @@
 // needs who does not care. Below, `members` (subtree.hpp) are the columns of R.
 //
 //   always               found(rows mask, members)      a biclique of at most 32 rows, bits of the last `rows`
-//                        found(rows, n, members)        any other; without `wants_members` rows are null
+//                        found(rows, n, members)        any other; without `wants_rows` rows are null
 //                        single_row(row, columns, n)    a row with all its columns (on a CPU)
 //   wants_members        found_in_leaf(mask, members, joined)
 //                                                       R and the `joined` lanes of the last `leaf`
@@ -24,6 +24,7 @@ namespace bicliq {
 struct SinkBase {
   static constexpr bool wants_members = true;  // R, not only that there is a biclique
   static constexpr bool wants_ids = true;      // R's columns by number; else how many, and the sum of their hashes
+  static constexpr bool wants_rows = true;      // L, not only how many rows it has (of a mask: always)
   static constexpr bool sums_rows = false;
   static constexpr bool may_lack_room = false, bounds_by_size = false, bounds_by_weight = false, wants_best = false;
 

@@ -48,7 +48,7 @@ class Tally {
 
 class CountSink : public SinkBase {
  public:
-  static constexpr bool wants_members = false, wants_ids = false;
+  static constexpr bool wants_members = false, wants_ids = false, wants_rows = false;
   explicit CountSink(Tally tally) : tally_(tally) {}
   template <class M>
   void found(u32, const M&) {

@@ -28,6 +28,10 @@ struct Members {
   u64 hash = 0;
 };
 
+/// Words from one row of masks of several words to the next: a group of lanes may write 32 words at
+/// the end of one.
+inline u32 tall_stride(u32 n_columns) { return 32 * (words_for(n_columns) + 1); }
+
 struct Subtree {
   u32 root = 0;
   bool wide = false;

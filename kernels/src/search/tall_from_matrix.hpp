@@ -15,7 +15,7 @@ auto WideNodes<Self, Sink, Workers, Memory>::open_listed(const BitMatrix& m, con
     memory_.release(mark);
     return Next::kStep;
   }
-  u32 candidate_stride = stride_for(n_candidates), excluded_stride = stride_for(p.n_excluded);
+  u32 candidate_stride = tall_stride(n_candidates), excluded_stride = tall_stride(p.n_excluded);
   u32* candidates = memory_.take(usize{depth} * candidate_stride);
   u32* excluded = memory_.take(usize{depth} * excluded_stride);
   u32* ids = memory_.take(Sink::wants_members ? n_candidates : 0);
@@ -88,7 +88,7 @@ bool WideNodes<Self, Sink, Workers, Memory>::open_merged(const BitMatrix& m, con
   u32* starts = row_starts_;
   const u32 stride = m.stride(), n_rows = 32 * merged.depth;
   each_item(n_rows, [=](u32 i) { starts[i] = i * stride; });
-  const u32 candidate_stride = stride_for(p.n_candidates), excluded_stride = stride_for(p.n_excluded);
+  const u32 candidate_stride = tall_stride(p.n_candidates), excluded_stride = tall_stride(p.n_excluded);
   u32* candidates = memory_.take(usize{merged.depth} * candidate_stride);
   u32* excluded = memory_.take(usize{merged.depth} * excluded_stride);
   u32* ids = memory_.take(Sink::wants_members ? p.n_candidates : 0);
@@ -105,8 +105,8 @@ bool WideNodes<Self, Sink, Workers, Memory>::open_merged(const BitMatrix& m, con
   u32* row_ids = memory_.take(p.n_rows);
   const u32 *order = order_, *numbers = m.row_ids;
   each_item(p.n_rows, [=](u32 i) { row_ids[i] = numbers[order[i]]; });
-  u32* bits = memory_.take(Sink::wants_members ? n_rows : 0);
-  if constexpr (Sink::wants_members) each_item(n_rows, [=](u32 i) { bits[i] = i; });
+  u32* bits = memory_.take(Sink::wants_rows ? n_rows : 0);
+  if constexpr (Sink::wants_rows) each_item(n_rows, [=](u32 i) { bits[i] = i; });
   if constexpr (Sink::sums_rows) sum_rows(merged, row_ids);
   TallLevel& level = push_tall(mark);
   level.candidates = candidates;

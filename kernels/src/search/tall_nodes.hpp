@@ -56,11 +56,8 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   }
   bool tall_room() { return room(32 * tall_->depth, tall_->n_members + tall_->n_candidates); }
 
-  /// Words from one row of masks to the next: a group of lanes may write 32 words at the end of
-  /// one.
-  static u32 stride_for(u32 n_columns) { return 32 * (words_for(n_columns) + 1); }
   static usize tall_words(u32 depth, u32 n_candidates, u32 n_excluded) {
-    return usize{depth} * (stride_for(n_candidates) + stride_for(n_excluded) + 40) + 3 * padded(n_candidates) + 1024;
+    return usize{depth} * (tall_stride(n_candidates) + tall_stride(n_excluded) + 40) + 3 * padded(n_candidates) + 1024;
   }
 
   void take_row_scratch(u32 n_rows) {
@@ -78,7 +75,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     level.ids = tree.ids;
     level.row_ids = tree.rows;
     level.merged = tree.merged ? *tree.merged : Merged();
-    open_tall(level, words_for(tree.n_rows), tree.n_candidates, tree.n_excluded, stride_for(tree.n_candidates),
+    open_tall(level, words_for(tree.n_rows), tree.n_candidates, tree.n_excluded, tall_stride(tree.n_candidates),
               tree.excluded_stride);
   }
 
@@ -280,7 +277,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
         sink_.found_sum(sum, n, members_, [&] { return name_merged(level, rows, order_), order_; });
         return;
       }
-    if constexpr (Sink::wants_members) {
+    if constexpr (Sink::wants_rows) {
       name_rows(level, rows, order_);
       sink_.found(order_, n, members_);
     } else {
@@ -332,10 +329,10 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   }
   /// Shifts and bits of the wanted rows side by side, as `put_columns` lays them.
   void pack_bits(const TallLevel& from, const RowSelection& s, u32 depth, TallLevel& level) {
-    u32 *shifts = memory_.take(depth), *bits = memory_.take(Sink::wants_members ? 32 * usize{depth} : 0);
+    u32 *shifts = memory_.take(depth), *bits = memory_.take(Sink::wants_rows ? 32 * usize{depth} : 0);
     u32 n_words = 0, n = 0;
     for (u32 k = 0; k < s.depth; ++k) {
-      if constexpr (Sink::wants_members)
+      if constexpr (Sink::wants_rows)
         for (u32 rest = s.wanted[k]; rest; rest &= rest - 1) bits[32 * n_words + n++] = from.merged.bits[32 * k + first_set(rest)];
       else
         n += popcount(s.wanted[k]);
@@ -358,13 +355,13 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     const u32 depth = squeezed ? least_depth : from.depth;
     u32 n_tried = 0;
     for (u32 w = 0; w <= x / 32; ++w) n_tried += popcount(from.alive[w] & bits_below(w, x));
-    const u32 candidate_stride = stride_for(n_open), excluded_stride = stride_for(from.n_excluded + n_tried);
+    const u32 candidate_stride = tall_stride(n_open), excluded_stride = tall_stride(from.n_excluded + n_tried);
     TallLevel& level = push_tall(mark);
     level.row_ids = from.row_ids;
     level.merged = from.merged;
     if (squeezed && s.shifts) {
       pack_bits(from, s, depth, level);
-    } else if (squeezed) {
+    } else if (squeezed && Sink::wants_rows) {
       u32* ids = memory_.take(32 * usize{depth});
       name_rows(from, wanted, ids);
       level.row_ids = ids;
@@ -509,7 +506,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
       n_open += popcount(level.alive[w] & ~bits_below(w, next));
       n_tried += popcount(level.alive[w] & bits_below(w, next));
     }
-    const u32 candidate_stride = stride_for(n_open), excluded_stride = stride_for(level.n_excluded + n_tried);
+    const u32 candidate_stride = tall_stride(n_open), excluded_stride = tall_stride(level.n_excluded + n_tried);
     const u32 n_ids = level.merged.shifts ? level.merged.n_rows : 32 * depth;
     const usize words = usize{depth} * (usize{candidate_stride} + excluded_stride) + n_ids + merged_words(level);
     if (!memory_.fits(usize{depth} + 2 * padded(words_for(level.n_candidates)) + 128)) return false;
@@ -527,7 +524,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     tree.candidates = block.take(usize{depth} * candidate_stride);
     tree.excluded = block.take(usize{depth} * excluded_stride);
     tree.ids = block.take(n_open);
-    tree.rows = copy(block, level.row_ids, n_ids);
+    if constexpr (Sink::wants_rows) tree.rows = copy(block, level.row_ids, n_ids);
     if (level.merged.shifts) tree.merged = give_merged(level, block);
     fill_candidates(level, s, rest, tree.candidates, candidate_stride, tree.ids);
     tree.n_excluded = fill_excluded(level, next, s, tree.excluded, excluded_stride);
@@ -542,14 +539,14 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   static usize merged_words(const TallLevel& level) {
     const Merged& m = level.merged;
     if (!m.shifts) return 0;
-    const usize names = Sink::wants_members ? padded(32 * usize{level.depth}) + 4 * padded(m.n_bits) + padded(m.n_rows) : 0;
+    const usize names = Sink::wants_rows ? padded(32 * usize{level.depth}) + 4 * padded(m.n_bits) + padded(m.n_rows) : 0;
     return padded(Base::template words_of<Merged>()) + padded(level.depth) + names;
   }
   static const Merged* give_merged(const TallLevel& level, Block& block) {
     const Merged& m = level.merged;
     Merged to = m;
     to.shifts = copy(block, m.shifts, level.depth);
-    if constexpr (Sink::wants_members) {
+    if constexpr (Sink::wants_rows) {
       to.bits = copy(block, m.bits, 32 * level.depth);
       to.starts = copy(block, m.starts, m.n_bits);
       to.places = copy(block, m.places, m.n_rows);

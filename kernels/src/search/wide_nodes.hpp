@@ -24,7 +24,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
   using Base::bits_below, Base::copy, Base::workers_, Base::dropped, Base::members_words, Base::join,
       Base::reset_members, Base::low_bits, Base::members_, Base::memory_, Base::narrow_, Base::next_bit, Base::nodes,
       Base::n_subtree_rows_, Base::order_, Base::begin_given, Base::promising, Base::push_tall, Base::room,
-      Base::row_list_, Base::rows_needed_, Base::self, Base::sink_, Base::open_tall, Base::stride_for,
+      Base::row_list_, Base::rows_needed_, Base::self, Base::sink_, Base::open_tall,
       Base::subtree_rows_, Base::take_row_scratch, Base::tall_words, Base::since_poll_;
   using typename Base::Block;
   using typename Base::Mark;
@@ -219,7 +219,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
   }
 
   void report(const BitMatrix& m, u32 n) {
-    if constexpr (Sink::wants_members) {
+    if constexpr (Sink::wants_rows) {
       const u32 *list = row_list_, *ids = m.row_ids;
       u32* to = order_;
       each_item(n, [=](u32 i) { to[i] = ids[list[i]]; });

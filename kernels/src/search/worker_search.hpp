@@ -11,17 +11,28 @@
 
 namespace bicliq {
 
-template <class Sink>
-void Enumeration::search(Sink& sink) {
-  Workspace memory;
-  MaximalBicliques<Sink, Crew, Workspace> search(settings_.limits, crew_, sink, memory);
-  Roots<Sink> roots(graph_, settings_.limits, crew_, sink);
-  double waited = 0;
-  const Clock::time_point start = Clock::now();
+template <class Roots, class Search>
+void Enumeration::search_roots(Roots roots, Search& search) {
   while (const auto place = crew_.next_root()) {
     if (roots.open(request_.roots[request_.roots.size() - 1 - *place])) search.search(roots.tree());
     crew_.root_done();
   }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  nodes_ += roots.nodes;
+  dropped_ += roots.dropped;
+  workspace_ += roots.workspace_bytes();
+}
+
+template <class Sink>
+void Enumeration::search(Sink& sink) {
+  Workspace memory;
+  MaximalBicliques<Sink, Crew, Workspace> search(settings_.limits, crew_, sink, memory);
+  double waited = 0;
+  const Clock::time_point start = Clock::now();
+  bool is_searched = false;
+  if constexpr (!Sink::wants_rows)
+    if ((is_searched = short_rows_ != nullptr)) search_roots(DeliveredRoots<Sink>(*short_rows_, settings_.limits.min_rows, sink), search);
+  if (!is_searched) search_roots(Roots<Sink>(graph_, settings_.limits, crew_, sink), search);
   for (;;) {
     const Clock::time_point before = Clock::now();
     const auto node = crew_.take();
@@ -33,9 +44,9 @@ void Enumeration::search(Sink& sink) {
   const std::lock_guard<std::mutex> lock(mutex_);
   busy_.push_back(since(start) - waited);
   digest_ += sink.digest();
-  nodes_ += search.nodes + roots.nodes;
-  dropped_ += search.dropped + roots.dropped;
-  workspace_ += memory.bytes() + roots.workspace_bytes();
+  nodes_ += search.nodes;
+  dropped_ += search.dropped;
+  workspace_ += memory.bytes();
 }
 
 }  // namespace bicliq
