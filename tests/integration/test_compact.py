@@ -5,9 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-import signal
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -35,6 +32,7 @@ from bicliq.pipeline.store.versions import net_changes
 from bicliq.pipeline.versions.compact import CompactRecord, compact, compact_id, why_heavy
 from bicliq.pipeline.versions.prune import PruneRecord, Removed, parse_age, prune
 from bicliq.pipeline.versions.update import update
+from tests.integration.killed import killed
 from tests.integration.stored_graphs import put_graph, random_graph
 from tests.nightly import part_of
 from tests.real_graphs import DATA
@@ -181,39 +179,21 @@ def test_a_damaged_version_is_not_published_whole(forum, way):
     assert open_run(forum.store).run == version.run
 
 
-KILL = """
-import os, signal, sys
-from bicliq.pipeline.store.folder import Folder
-from bicliq.pipeline.store.layout import Store
+COMPACT = """
 from bicliq.pipeline.versions.compact import compact
-from bicliq.pipeline.versions.prune import prune
-method, left = sys.argv[3], int(sys.argv[4])
-real = getattr(Folder, method)
-def killed(self, *args, **kw):
-    global left
-    left -= 1
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return real(self, *args, **kw)
-setattr(Folder, method, killed)
-store = Store.open(sys.argv[2], create=False)
-compact(store) if sys.argv[1] == "compact" else prune(store, 1, remove=True)
+compact(Store.open(given[0], create=False))
 """
-
-
-def killed(what, store, method, at):
-    done = subprocess.run(
-        [sys.executable, "-c", KILL, what, store, method, str(at)],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    return done.returncode == -signal.SIGKILL
+PRUNE = """
+from bicliq.pipeline.versions.prune import prune
+prune(Store.open(given[0], create=False), 1, remove=True)
+"""
 
 
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("at", part_of([1, 2, 5, 7, 9], 2))
 def test_a_compaction_that_is_killed_leaves_the_version_and_goes_on(forum, at):
     before = open_run(forum.store)
-    assert killed("compact", forum.store, "sink", at)
+    killed(COMPACT, forum.store, folder="Folder", method="sink", at=at)
     store = Store.open(forum.store)
     assert open_run(forum.store).run == before.run
     assert verify_store(store).problems == []
@@ -355,7 +335,7 @@ def test_what_a_killed_prune_leaves_is_no_damage_and_goes_with_the_next(history,
     settings, _ = history
     store = Store.open(settings.store)
     latest = compact(store).run
-    assert killed("prune", settings.store, "remove", at)
+    killed(PRUNE, settings.store, folder="Folder", method="remove", at=at)
     assert verify_store(store).problems == []
     assert open_run(settings.store).run == latest
     prune(store, 1, remove=True)
@@ -369,7 +349,7 @@ def test_no_graph_outlives_what_it_is_made_of(forum, at):
     store = Store.open(forum.store)
     latest = compact(store).run
     assert any(store.graph(graph).record().base for graph in store.graphs())
-    assert killed("prune", forum.store, "remove", at)
+    killed(PRUNE, forum.store, folder="Folder", method="remove", at=at)
     assert verify_store(store).problems == []
     prune(store, 1, remove=True)
     assert (store.runs(), verify_store(store).problems) == ([latest], [])
@@ -404,7 +384,7 @@ def test_a_run_that_a_prune_had_marked_and_the_next_keeps_is_whole(forum):
     store = Store.open(forum.store)
     latest = compact(store).run
     runs = store.runs()
-    assert killed("prune", forum.store, "remove", 2)
+    killed(PRUNE, forum.store, folder="Folder", method="remove", at=2)
     assert any(store.run(run).has(Pruned.at) for run in runs)
     prune(store, len(runs), remove=True)
     assert store.runs() == runs

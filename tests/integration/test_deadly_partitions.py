@@ -13,7 +13,6 @@ import pytest
 from distributed import WorkerPlugin
 
 from bicliq import kernels
-from bicliq.flows.enumerate import enumerate_graph
 from bicliq.pipeline.errors import PartitionsFailed
 from bicliq.pipeline.graphs.bipartite import read_graph
 from bicliq.pipeline.placement import cluster
@@ -168,6 +167,8 @@ def test_a_partition_that_takes_its_workers_down_fails_and_all_others_finish(pla
 
 def test_a_flow_searches_all_others_and_publishes_what_they_found(planned, client, dies_of, prefect_server):
     """Each partition is a batch of its own."""
+    from bicliq.flows.enumerate import enumerate_graph  # not above: each worker reads this module
+
     store, run = planned
     number, root = a_root(store, run)
     dies_of(root)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-import time
 
 import pytest
 
@@ -16,7 +15,7 @@ from bicliq.pipeline.events import tell
 from bicliq.pipeline.placement.cluster import open_cluster
 from bicliq.pipeline.placement.tasks import hand_out
 from bicliq.pipeline.settings import ClusterSettings
-from tests.integration.server import ask, logs_of
+from tests.integration.server import ask, logs_of, wait_for
 from tests.real_graphs import DATA
 
 EDGES = str(DATA / "UCforum.adj")
@@ -86,9 +85,8 @@ def test_prefect_logs_the_same_lines(tmp_path, prefect_server, capsys):
     settings = {"store": str(tmp_path / "s"), "plan": {"partitions": 3}, "cluster": {"local": True}}
     record = etl(EDGES, settings, return_state=True)
     run = str(record.state_details.flow_run_id)
-    deadline = time.monotonic() + 30
-    while "run published" not in (log := logs_of(prefect_server, run)) and time.monotonic() < deadline:
-        time.sleep(0.5)
+    wait_for(lambda: "run published" in logs_of(prefect_server, run), 30)
+    log = logs_of(prefect_server, run)
     assert all(f"{stage} " in log for stage in STAGES)
     assert log.count("partition committed run=") == 3
     found = ask(f"{prefect_server}/logs/filter", {"logs": {"flow_run_id": {"any_": [run]}}, "limit": 200})

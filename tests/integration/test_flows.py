@@ -28,7 +28,7 @@ from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
-from tests.integration.server import artifacts, ask, logs_of
+from tests.integration.server import artifacts, ask, logs_of, wait_for
 from tests.real_graphs import COUNTS, DATA
 
 pytestmark = pytest.mark.usefixtures("prefect_server")
@@ -138,9 +138,8 @@ def test_the_last_state_says_what_was_found_and_the_log_what_each_stage_did(tmp_
         f"{prefect_server}/flow_runs/filter", {"flow_runs": {"id": {"any_": [str(state.state_details.flow_run_id)]}}}
     )
     assert stored["state"]["message"] == state.message
-    deadline = time.monotonic() + 30
-    while "run published" not in (log := logs_of(prefect_server, stored["id"])) and time.monotonic() < deadline:
-        time.sleep(0.5)
+    wait_for(lambda: "run published" in logs_of(prefect_server, stored["id"]), 30)
+    log = logs_of(prefect_server, stored["id"])
     for said in (
         "left=899 right=522 edges=7089",
         "side=right roots=522 partitions=1",

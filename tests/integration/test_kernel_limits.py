@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from bicliq.flows.cli import invoke
 from bicliq.kernels.machine import most_threads
 from tests.integration.kernel_calls import KERNELS
 from tests.nightly import part_of
@@ -186,20 +187,18 @@ except kernels.CapacityError as error:
     assert "pivots go deeper in this graph than a thread's stack has room for" in output
 
 
-def test_the_command_line_says_the_same(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    edges = ROOT / "tests" / "data" / "southern-women.parquet"
-    for command in (["enumerate"], ["count"], ["run", "--local"]):
-        asked = [command[0], str(edges), *(["2", "2"] if command[0] == "count" else []), *command[1:], "--threads"]
+def test_the_command_line_says_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    edges = str(ROOT / "tests" / "data" / "southern-women.parquet")
+    for asked in (["enumerate", edges], ["count", edges, "2", "2"], ["run", edges, "--local"]):
         for threads, said in (
             ("100000", "search.threads 100000: Input should be less than"),
             ("4096", "threads is 4096; at most"),
             ("-3", "search.threads -3: Input should be greater than"),
         ):
-            done = subprocess.run(
-                [sys.executable, "-m", "bicliq.flows.cli", *asked, threads],
-                capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=120,
-            )  # fmt: skip
-            assert done.returncode == 2, done.stderr
-            assert said in done.stderr
-            assert "Traceback" not in done.stderr
+            assert invoke([*asked, "--threads", threads]) == 2
+            err = capsys.readouterr().err
+            assert said in err
+            assert "Traceback" not in err

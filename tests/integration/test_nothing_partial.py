@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,6 +29,7 @@ from bicliq.pipeline.versions.compact import compact
 from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.rollback import rollback
 from bicliq.pipeline.versions.update import update
+from tests.integration.killed import killed
 
 
 def write_tables(path: Path) -> Settings:
@@ -72,18 +69,10 @@ def cut_off_compaction(store: Store, version: str) -> str:
 # ---- plans ---------------------------------------------------------------------------------------
 
 
-KILLED_PLAN = """
-import os, signal, sys
-from bicliq.pipeline.settings import load_settings
+PLAN = """
 from bicliq.pipeline.stages.plan import plan_run
-from bicliq.pipeline.store.layout import RunFolder, Store
-real = RunFolder.remove
-def killed(self, *names):
-    if any(name.startswith("partitions/") for name in names):
-        os.kill(os.getpid(), signal.SIGKILL)
-    real(self, *names)
-RunFolder.remove = killed
-plan_run(Store.open(sys.argv[1]), sys.argv[2])
+from tests.integration.killed import killed
+plan_run(Store.open(given[0]), given[1])
 """
 
 
@@ -107,11 +96,7 @@ def test_a_plan_that_is_killed_before_it_removes_other_subgraphs_searches_none_o
         assert write_partitions(store, planned.run) == 6
     folder = store.run(planned.run)
     folder.remove("plan.json")
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED_PLAN, settings.store, planned.run],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert killed.returncode == -signal.SIGKILL
+    killed(PLAN, settings.store, planned.run, method="remove", file="partitions/")
     assert folder.planned.digest != planned.digest
     assert len([name for name in folder.files() if name.endswith(".arrow")]) == 6, "of the plan before"
     found = verify_store(store)

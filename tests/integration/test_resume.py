@@ -27,7 +27,7 @@ from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of
 
 GRAPH = random_graph(240, 200, 0.02, seed=5)
 ANSWER = brute_force(GRAPH)
-PARTITIONS = 150
+PARTITIONS = 60
 PATIENCE = 60
 """Seconds to wait for a process to get somewhere."""
 

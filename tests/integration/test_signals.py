@@ -55,7 +55,7 @@ def ended(process: subprocess.Popen[str], number: int) -> tuple[int, str, str]:
 def at_work(process: subprocess.Popen[str]) -> None:
     """Wait until it has computed for longer than its start takes."""
     times = psutil.Process(process.pid).cpu_times
-    while process.poll() is None and times().user < 1.5:
+    while process.poll() is None and times().user < 1:
         time.sleep(0.1)
     assert process.poll() is None
 

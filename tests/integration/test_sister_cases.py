@@ -8,29 +8,9 @@ import pytest
 
 import bicliq
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.settings import IngestSettings, load_settings
-from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
+from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.versions.update import update
-
-
-def read(source, **settings) -> EdgeTable:
-    return read_edge_table(source, IngestSettings(**settings))
-
-
-def written(folder, name, content):
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return str(path)
-
-
-def edges_of(table: EdgeTable) -> set[tuple[object, object]]:
-    left, right = table.left_ids.to_pylist(), table.right_ids.to_pylist()
-    return {(left[u], right[v]) for u, v in zip(table.left, table.right, strict=True)}
-
-
-def said_of(source, **settings) -> str:
-    return "\n".join(read(source, **settings).summary["assumed"])
-
+from tests.integration.test_guesses import edges_of, read, said_of, written
 
 # ---- heads ---------------------------------------------------------------------------------------
 

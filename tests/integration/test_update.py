@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +29,7 @@ from bicliq.pipeline.versions.rollback import make_latest
 from bicliq.pipeline.versions.sources import reading_of, source_files
 from bicliq.pipeline.versions.update import update, version_id
 from bicliq.pipeline.versions.update_record import UpdateRecord
+from tests.integration.killed import killed
 from tests.integration.server import artifacts
 from tests.real_graphs import DATA
 
@@ -225,27 +222,17 @@ def test_a_version_has_nothing_to_resume(tmp_path, shop):
         resume(found.version, shop)
 
 
-KILL = """
-import os, signal, sys
-from bicliq.pipeline.settings import load_settings
-from bicliq.pipeline.store.layout import RunFolder
+UPDATE = """
 from bicliq.pipeline.versions.update import update
-real, at = RunFolder.write, sys.argv[3]
-def killed(self, *args, **kw):
-    if at == "after": real(self, *args, **kw)
-    os.kill(os.getpid(), signal.SIGKILL)
-RunFolder.write = killed
-update(sys.argv[1], load_settings(store=sys.argv[2], cluster={"local": True}))
+from tests.integration.killed import killed
+update(given[0], load_settings(store=given[1], cluster={"local": True}))
 """
 
 
 @pytest.mark.parametrize("at", ["before", "after"])
 def test_an_update_that_is_killed_leaves_a_whole_version_and_takes_nothing_twice(tmp_path, shop, at):
     new = csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum")])
-    killed = subprocess.run(
-        [sys.executable, "-c", KILL, new, shop.store, at], env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    )
-    assert killed.returncode == -signal.SIGKILL
+    killed(UPDATE, new, shop.store, method="write", when=at)
     store = Store.open(shop.store)
     assert len(store.runs()) == (1 if at == "before" else 2)
     found = verify_store(store)
@@ -262,11 +249,7 @@ def test_an_update_that_is_killed_leaves_a_whole_version_and_takes_nothing_twice
 @pytest.mark.parametrize("mended_by", ["verify --repair", "the same command"])
 def test_an_update_that_is_killed_before_its_number_is_said_and_mended(tmp_path, shop, capsys, mended_by):
     new = csv(tmp_path / "new.csv", [("cid", "jam"), ("dan", "rum")])
-    killed = subprocess.run(
-        [sys.executable, "-c", KILL, new, shop.store, "after"],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert killed.returncode == -signal.SIGKILL
+    killed(UPDATE, new, shop.store, method="write", when="after")
     assert invoke(["verify", "--store", shop.store]) == 1
     said = capsys.readouterr()
     (problem,) = (line for line in (said.out + said.err).splitlines() if "it is missing" in line)

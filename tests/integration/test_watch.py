@@ -26,6 +26,7 @@ from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.rollback import rollback
 from bicliq.pipeline.versions.update import update
 from bicliq.pipeline.versions.watch import Watch
+from tests.integration.killed import killed
 from tests.integration.server import artifacts
 
 HERE = {"cluster": {"local": True}}
@@ -321,25 +322,10 @@ def test_a_table_that_sums_weights_is_not_begun_twice(tmp_path, orders):
         watched(tmp_path, orders, asked={"ingest": ingest}).take()
 
 
-KILL = """
-import os, signal, sys
-from bicliq.pipeline.settings import load_settings
-from bicliq.pipeline.store.layout import RunFolder
+WATCH = """
 from bicliq.pipeline.versions.watch import Watch
-
-place, store, method, when, name = sys.argv[1:]
-real = getattr(RunFolder, method)
-
-def killed(self, *args, **kw):
-    if when == "after":
-        real(self, *args, **kw)
-    if name in ("", args[0]):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return real(self, *args, **kw)
-
-setattr(RunFolder, method, killed)
 asked = {"ingest": {"left": "user", "right": "item"}, "cluster": {"local": True}, "plan": {"partitions": 2}}
-Watch(place, load_settings(store=store, **asked), settle=0).take()
+Watch(given[0], load_settings(store=given[1], **asked), settle=0).take()
 """
 
 MOMENTS = {
@@ -354,9 +340,8 @@ MOMENTS = {
 
 
 def kill_at(moment, tmp_path, orders):
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", KILL, str(orders), str(tmp_path / "store"), *MOMENTS[moment]]
-    assert subprocess.run(command, env=environment).returncode == -signal.SIGKILL
+    method, when, file = MOMENTS[moment]
+    killed(WATCH, str(orders), str(tmp_path / "store"), method=method, when=when, file=file)
 
 
 @pytest.mark.parametrize("moment", ["plan", "search", "manifest", "publish"])

@@ -75,6 +75,7 @@ def graphs(draw, largest=9):
     return from_rows(rows, n_right)
 
 
+@pytest.mark.parametrize("method", ["levels", "pivot"])
 @settings(max_examples=drawn(1500), deadline=None)
 @given(
     graphs(),
@@ -83,20 +84,8 @@ def graphs(draw, largest=9):
     st.sampled_from(["auto", "left", "right"]),
     st.integers(1, 2),
 )
-def test_levels_agree_with_a_brute_force_on_either_side(graph, p, q, side, threads):
-    assert count_bicliques(*graph, p, q, method="levels", side=side, threads=threads).count == brute_force(graph, p, q)
-
-
-@settings(max_examples=drawn(1500), deadline=None)
-@given(
-    graphs(),
-    st.integers(1, 5),
-    st.integers(1, 5),
-    st.sampled_from(["auto", "left", "right"]),
-    st.integers(1, 2),
-)
-def test_pivots_agree_with_a_brute_force_on_either_side(graph, p, q, side, threads):
-    assert count_bicliques(*graph, p, q, method="pivot", side=side, threads=threads).count == brute_force(graph, p, q)
+def test_both_methods_agree_with_a_brute_force_on_either_side(method, graph, p, q, side, threads):
+    assert count_bicliques(*graph, p, q, method=method, side=side, threads=threads).count == brute_force(graph, p, q)
 
 
 @settings(max_examples=drawn(300), deadline=None)

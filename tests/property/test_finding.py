@@ -19,7 +19,7 @@ from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs
 from tests.reference.brute_force import maximal_bicliques
 from tests.reference.chance import cost, worth
 
-MANY = settings(max_examples=drawn(1000), deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=drawn(600), deadline=None, suppress_health_check=list(HealthCheck))
 SOME = settings(max_examples=drawn(200), deadline=None, suppress_health_check=list(HealthCheck))
 FEW = settings(max_examples=drawn(60), deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -187,13 +187,10 @@ def test_variables_that_are_no_settings_are_let_through_and_all_of_them_are_list
         monkeypatch.setenv(name, "1")
     assert load_settings() == Settings()
     asked = set()
-    for path in [
-        path
-        for folder in ("bicliq", "kernels", "pipeline", "flows", "notebooks", "tests")
-        for path in (ROOT / folder).rglob("*.py")
-    ]:
-        tree = ast.parse(path.read_text())
-        for call in ast.walk(tree):
+    folders = ("bicliq", "kernels", "pipeline", "flows", "notebooks", "tests")
+    texts = [path.read_text() for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    for text in texts:
+        for call in ast.walk(ast.parse(text)) if "BICLIQ_" in text else ():
             if isinstance(call, ast.Call) and "environ" in ast.unparse(call.func):
                 asked |= {
                     n.value
