@@ -9,8 +9,8 @@
 // by how many these are, the rarest first. Where the rarest of X is in few sets, they are looked at
 // one by one, a word of bits before each list; else all items of X have bit sets, which are ANDed
 // until one bit is left. Cost: a look is O(sets of the rarest item before the answer), 512 a step
-// in bit sets. Memory: 4 bytes an item of a set and 20 a set; with an index, which is made when it is
-// asked for, 16 and 40.
+// in bit sets. Memory: 4 bytes an item of a set and 20 a set; with an index, which is made when it
+// is asked for, 16 and 40.
 // Reference: tests/reference/itemsets.py.
 #pragma once
 
