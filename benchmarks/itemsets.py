@@ -43,7 +43,7 @@ MIN_CONFIDENCE = 0.8
 FEW_SETS = 100_000  # from more, nothing but closed sets is made here
 RUNS, LONG = 5, 0.5  # the least of so many; what takes so many seconds is run once
 MOST_CELLS = 400_000_000  # of a frame of True and False
-LISTED = 10_000_000  # cells that are made lists of Python's for pyfim, at most
+LISTED = 40_000_000  # cells that are made lists of Python's for pyfim, at most
 PEERS = {"mlxtend": "mlxtend.frequent_patterns", "rusket": "rusket"}
 """Where their functions of the same names and arguments are."""
 
