@@ -8,6 +8,7 @@ class; it did not end within 15 to 20 where none are given.
 from __future__ import annotations
 
 import time
+from typing import Literal
 
 import numpy as np
 
@@ -37,6 +38,17 @@ ACCOUNTS, ITEMS, ROWS = 20_000, 3_000, 60_000
 
 HOLES, RINGS, SEEDS = 0.01, 10, 5
 """Share of the edges of rings that are taken out, rings in a table, and tables."""
+
+SECONDS = 20.0
+"""Of a table."""
+
+QUESTIONS: tuple[tuple[Literal["edges", "surprise"], int, int | None], ...] = (
+    ("edges", 4, 1),
+    ("surprise", 4, 1),
+    ("surprise", 16, 2),
+    ("surprise", 16, None),
+)
+"""Objective, and pairs that may be missing, in all and of one member."""
 
 
 def compare() -> None:
@@ -71,35 +83,40 @@ def without_holes(graph: BipartiteGraph, rings: list[Ring], seed: int) -> tuple[
     return BipartiteGraph.from_edges(left, right, graph.n_left, graph.n_right), holes
 
 
-def find_back(missing: int, each: int) -> None:
-    """Print how many planted holes the best group lists, then the best one without its edges."""
-    hits = told = planted = 0
+def find_back(by: Literal["edges", "surprise"], missing: int, each: int | None) -> None:
+    """Print how many planted holes a cover of as many groups as there are rings lists."""
+    hits = told = planted = proven = 0
     took = 0.0
     for seed in range(SEEDS):
         pairs = np.unique(np.concatenate([left * ITEMS + right for left, right in edges(ACCOUNTS, ITEMS, ROWS, seed)]))
         graph, rings = plant_rings(BipartiteGraph.from_edges(*np.divmod(pairs, ITEMS), ACCOUNTS, ITEMS), RINGS, seed)
         graph, holes = without_holes(graph, rings, seed)
-        listed: set[tuple[int, int]] = set()
         started = time.perf_counter()
-        for _ in range(RINGS):
-            found = kernels.groups_with_gaps(
-                graph.indptr, graph.indices, graph.n_right, missing=missing, missing_each=each, min_left=5, min_right=5
-            )
-            if not found.groups:
-                break
-            best = found.groups[0]
-            assert best.missing is not None
-            listed |= {(int(u), int(v)) for u, v in best.missing}
-            stay = ~(np.isin(graph.edge_left, best.left) & np.isin(graph.indices, best.right))
-            graph = BipartiteGraph.from_edges(graph.edge_left[stay], graph.indices[stay], graph.n_left, graph.n_right)
+        found = kernels.groups_with_gaps(
+            graph.indptr,
+            graph.indices,
+            graph.n_right,
+            RINGS,
+            by,
+            missing=missing,
+            missing_each=each,
+            min_left=5,
+            min_right=5,
+            diverse=True,
+            time_limit=SECONDS,
+        )
         took += time.perf_counter() - started
+        listed = {(int(u), int(v)) for group in found.groups for u, v in group.missing}  # type: ignore[union-attr]
+        proven += found.proven
         hits, told, planted = hits + len(listed & holes), told + len(listed), planted + len(holes)
-    shares = f"{hits / max(told, 1):.2f} | {hits / planted:.2f}"
-    print(f"| {missing} | {each} | {planted} | {told} | {shares} | {took / SEEDS:.2f} |", flush=True)
+    shares = f"{hits / max(told, 1):.2f} | {hits / planted:.2f} | {proven} of {SEEDS}"
+    print(f"| {by} | {missing} | {each or '–'} | {planted} | {told} | {shares} | {took / SEEDS:.1f} |", flush=True)
 
 
 if __name__ == "__main__":
     print(machine_facts())
     compare()
-    print("\n| K | J | holes | listed | precision | recall | seconds a table |\n|--:|--:|--:|--:|--:|--:|--:|")
-    find_back(4, 1)
+    print("\n| by | K | J | holes | listed | precision | recall | proven | seconds a table |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+    for by, missing, each in QUESTIONS:
+        find_back(by, missing, each)

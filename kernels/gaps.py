@@ -158,13 +158,19 @@ def groups_with_gaps(
             "right_degrees": np.bincount(columns, minlength=n_columns) if right_degrees is None else right_degrees,
         }
 
-    whole = _joined_to_all(starts, columns, n_columns, members)
+    whole = _joined_to_all(starts, columns, n_columns, members) if any(map(len, members)) else None
 
     def without_gaps(stay: Any, n: int, **options: Any) -> FindResult:
-        part = np.concatenate([[0], np.cumsum(stay)])[starts]
-        own = dict(weights) if edge_weights is None else {**weights, "edge_weights": np.asarray(edge_weights)[stay]}
+        part, own = (starts, columns), dict(weights)
+        if stay is not None:
+            part = np.concatenate([[0], np.cumsum(stay)])[starts], columns[stay]
+            own |= {} if edge_weights is None else {"edge_weights": np.asarray(edge_weights)[stay]}
         options = {"max_left": max_left, "max_right": max_right, "threads": threads, **own, **degrees, **options}
-        return top_bicliques(part, columns[stay], n_columns, n, objective, **options)
+        return top_bicliques(*part, n_columns, n, objective, **options)
+
+    def apart(covered: Any, seconds: float) -> list[Group]:
+        rest = ~covered if whole is None else whole & ~covered
+        return without_gaps(rest, 1, time_limit=seconds).groups
 
     asked = {"min_left": min_left, "min_right": min_right}
     if not gaps or not each:
@@ -174,13 +180,13 @@ def groups_with_gaps(
     by_sums = diverse or objective in ("weight", "surprise")
     best = without_gaps(whole, k, time_limit=seconds, **({} if by_sums else asked))
     first = list(best.groups)
-    until, rest = time.monotonic() + seconds, whole.copy()
+    until, covered = time.monotonic() + seconds, np.zeros(len(columns), np.bool_)
     while by_sums and len(first) < len(best.groups) + k + MORE_FIRST and (left := until - time.monotonic()) > 0:
-        others = without_gaps(rest, 1, time_limit=left).groups
+        others = apart(covered, left)
         if not others:
             break
         first += others
-        rest[entries_of(starts, columns, others[0].left, others[0].right)] = False
+        covered[entries_of(starts, columns, others[0].left, others[0].right)] = True
     search = _Search(
         Packed.of(starts, columns, n_columns),
         starts,
@@ -197,9 +203,9 @@ def groups_with_gaps(
         progress,
     )
     prepared = time.monotonic() - started
-    has_edges = np.diff(starts)[members[0]].all() and np.isin(members[1], columns).all()
+    has_edges = whole is None or (np.diff(starts)[members[0]].all() and np.isin(members[1], columns).all())
     limit = None if time_limit is None else max(time_limit - prepared, 0.0)
-    found = (search.cover(limit) if diverse else search.best(limit)) if has_edges else search.none()
+    found = (search.cover(limit, apart) if diverse else search.best(limit)) if has_edges else search.none()
     found.seconds["prepare"] += prepared
     return found
 
@@ -259,7 +265,7 @@ class _Search:
     side: Side
     progress: Callable[[FindProgress], Any] | None
 
-    def _begun(self, k: int, gains: Int64Array, least: int) -> Any:
+    def _begun(self, k: int, gains: Int64Array, least: int, first: Sequence[Group] = ()) -> Any:
         extension, worth, kept = load_extension(), self.worth, (self.graph.left, self.graph.right)
         terms = worth.terms if worth.objective == "surprise" else NO_TERMS
         own = [_of_kept(kept[0], terms.left), _of_kept(kept[1], terms.right), *terms.arrays[2:]]
@@ -269,7 +275,7 @@ class _Search:
             k,
             least << TIE_BITS if worth.objective in ("vertices", "balanced") and least > 0 else least,
             *self.gaps,
-            [(_places(kept[0], group.left), _places(kept[1], group.right)) for group in self.first],
+            [(_places(kept[0], group.left), _places(kept[1], group.right)) for group in (*self.first, *first)],
             tuple(_places(of, vertices) for of, vertices in zip(kept, self.members, strict=True)),
             self.sizes,
             gains,
@@ -306,17 +312,22 @@ class _Search:
         told = self._waited(task, lambda: self._groups(task.so_far()), time_limit)
         return self._result(self._groups(told["answers"]), [told])
 
-    def cover(self, time_limit: float | None) -> FindResult:
-        """Search what adds most, one group after the other."""
+    def cover(self, time_limit: float | None, apart: Callable[[Any, float], list[Group]]) -> FindResult:
+        """Search what adds most, one group after the other.
+
+        `apart` tells the best without gaps and without covered edges, in so many seconds.
+        """
         started, gains, told = time.monotonic(), self.worth.gains.copy(), []
         groups: list[Group] = []
         covered = np.zeros(len(self.columns), np.bool_)
         least = max(least_units(self.min_value, self.worth.unit), 1)
         for number in range(self.k):
-            left = None
+            step, limit = time.monotonic(), None
             if time_limit is not None:
-                left = max(time_limit - (time.monotonic() - started), 0.0) / (self.k - number)
-            told.append(self._waited(self._begun(1, gains, least), lambda: groups, left))
+                limit = max(time_limit - (step - started), 0.0) / (self.k - number)
+            first = apart(covered, FIRST_SECONDS if limit is None else min(FIRST_SECONDS, FIRST_SHARE * limit))
+            left = None if limit is None else max(limit - (time.monotonic() - step), 0.0)
+            told.append(self._waited(self._begun(1, gains, least, first), lambda: groups, left))
             found = self._groups(told[-1]["answers"])
             if not found:
                 break
@@ -345,8 +356,6 @@ def _members(given: Sequence[int], n: int) -> Int32Array:
 def _joined_to_all(starts: Int64Array, columns: Int32Array, n_right: int, members: Sequence[Int32Array]) -> Any:
     """Edges between vertices that are joined to all of these members; none where these are not."""
     rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    if not any(map(len, members)):
-        return np.ones(len(columns), np.bool_)
     right = np.bincount(columns[np.isin(rows, members[0])], minlength=n_right) == len(members[0])
     left = np.bincount(rows[np.isin(columns, members[1])], minlength=len(starts) - 1) == len(members[1])
     together = left[members[0]].all() and right[members[1]].all()

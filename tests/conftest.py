@@ -28,7 +28,8 @@ settings.load_profile("same")
 gc.disable()
 
 
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
     """What was collected stays to the end: to look through it for garbage, again and again, takes
     a third of the time of collecting, and most of a second each time later on."""
     gc.enable()

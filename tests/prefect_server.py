@@ -56,11 +56,12 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def _wait_for(url: str, server: subprocess.Popen[bytes], log: os.PathLike[str]) -> None:
     deadline = time.monotonic() + 300
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            if httpx.get(f"{url}/health", timeout=5).is_success:
-                return
-        except httpx.TransportError:
-            time.sleep(0.05)
+    with httpx.Client(verify=False, timeout=5) as client:
+        while time.monotonic() < deadline and server.poll() is None:
+            try:
+                if client.get(f"{url}/health").is_success:
+                    return
+            except httpx.TransportError:
+                time.sleep(0.1)
     with open(log) as said:
         raise AssertionError(f"the Prefect server did not start:\n{said.read()}")

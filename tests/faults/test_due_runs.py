@@ -32,7 +32,7 @@ from bicliq.flows.served import DIED
 from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
-from tests.integration.server import ask, deployed, runs_of, wait_for
+from tests.integration.server import ask, deployed, forget, runs_of, wait_for
 from tests.integration.stored_graphs import random_graph
 from tests.integration.test_notify import Webhook, webhook  # noqa: F401
 from tests.real_graphs import COUNTS, DATA
@@ -101,7 +101,7 @@ def served(
         yield group
     server = variables.get("PREFECT_API_URL") or os.environ["PREFECT_API_URL"]
     if deployment := deployed(server, tmp_path.name):  # or it plans runs all through the other tests
-        httpx.delete(f"{server}/deployments/{deployment['id']}", timeout=60)
+        forget(server, deployment["id"])
 
 
 def table_of_minutes(folder: Path) -> Path:

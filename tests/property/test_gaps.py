@@ -219,7 +219,7 @@ def test_weight_and_surprise_of_all_sizes() -> None:
 
 
 def test_groups_that_contain_members() -> None:
-    for seed in range(drawn(2000)):
+    for seed in (1229, *range(drawn(2000))):  # the first: a member that all have, and that does not pay for its choice
         random = np.random.default_rng(seed)
         graph = _drawn_table(random)
         if not graph.edges:

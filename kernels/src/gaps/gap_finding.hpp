@@ -130,34 +130,59 @@ class GapFinding {
 
   // ---- ranges -----------------------------------------------------------------------------------
 
+  /// A graph, or what another range has left of it.
+  struct Part {
+    u32 side;  // of the mates
+    Rows mates, others;
+    const i64* gains;                         // of the entries of mates; none by sizes
+    const std::vector<u32>*mate_ids, *other_ids;  // in the graph; none: numbers are ids
+
+    u32 mate(u32 v) const { return mate_ids ? (*mate_ids)[v] : v; }
+    u32 other(u32 v) const { return other_ids ? (*other_ids)[v] : v; }
+  };
+  Sizes sizes_of(u32 side) const { return side == 0 ? r_.wanted.sizes : r_.wanted.sizes.turned(); }
+
   /// From few mates on, since these need the most others; by balance from many on, for the same
-  /// reason.
+  /// reason. What is in no range is left out before.
   void search_by_mates(u32 side) {
-    const Sizes sizes = side == 0 ? r_.wanted.sizes : r_.wanted.sizes.turned();
-    const u32 n_mates = static_cast<u32>(sides_[side].size()), n_others = static_cast<u32>(sides_[1 - side].size());
-    const u32 end = std::min({sizes.max_rows, n_mates, n_others - std::min(n_others, side)});
+    const Sums* sums = r_.wanted.sums;
+    const Part graph{side, sides_[side], sides_[1 - side], sums ? sums->gains[side].data() : nullptr, nullptr, nullptr};
+    std::vector<Range> ranges = ranges_of(graph);
+    if (ranges.empty()) return;
+    Range all = ranges.front();
+    for (const Range& range : ranges)
+      all.min_others = std::min(all.min_others, std::max(range.min_others, needed(range.max_mates, static_cast<u32>(graph.others.size()))));
+    if (!fill_core(all, graph)) return;
+    const Part part{side, all.mates.view(), all.others.view(), all.gains.data(), &all.mate_ids, &all.other_ids};
     const bool from_many = r_.wanted.objective == Objective::balanced;
     std::vector<Range> later;
-    for (u32 from = std::max(sizes.min_rows, 1u); from <= end;) {
-      const u32 to = std::min(end, from + from / kRangeShare);
-      Range range;
-      range.mates_are_left = side == 0;
-      range.more_others = side == 1;
-      range.min_mates = from, range.max_mates = to;
-      range.min_others = std::max(sizes.min_columns, range.others_needed_by_side(from));
-      if (from_many && can_hold(from, side))
-        later.push_back(range);
-      else if (from_many || (!search_range(range, side) && !can_hold(from, side)))
+    for (Range& range : ranges)
+      if (from_many && can_hold(range.min_mates, part))
+        later.push_back(std::move(range));
+      else if (from_many || (!search_range(range, part) && !can_hold(range.min_mates, part)))
         break;  // nothing of so many on both sides
-      from = to + 1;
+    for (; !later.empty(); later.pop_back()) search_range(later.back(), part);
+  }
+  std::vector<Range> ranges_of(const Part& part) const {
+    const Sizes sizes = sizes_of(part.side);
+    const u32 n_mates = static_cast<u32>(part.mates.size()), n_others = static_cast<u32>(part.others.size());
+    const u32 end = std::min({sizes.max_rows, n_mates, n_others - std::min(n_others, part.side)});
+    std::vector<Range> ranges;
+    for (u32 from = std::max(sizes.min_rows, 1u); from <= end; from = ranges.back().max_mates + 1) {
+      Range range;
+      range.mates_are_left = part.side == 0;
+      range.more_others = part.side == 1;
+      range.min_mates = from, range.max_mates = std::min(end, from + from / kRangeShare);
+      range.min_others = std::max(sizes.min_columns, range.others_needed_by_side(from));
+      ranges.push_back(std::move(range));
     }
-    for (; !later.empty(); later.pop_back()) search_range(later.back(), side);
+    return ranges;
   }
   /// False where nothing can be in it.
-  bool search_range(Range& range, u32 side) {
-    const u32 n_others = static_cast<u32>(sides_[1 - side].size());
+  bool search_range(Range& range, const Part& part) {
+    const u32 n_others = static_cast<u32>(part.others.size());
     range.min_others = std::max(range.min_others, needed(range.max_mates, n_others));
-    if (range.min_others > n_others || !fill_core(range, side)) return false;
+    if (range.min_others > n_others || !fill_core(range, part)) return false;
     search(range);
     return true;
   }
@@ -173,23 +198,24 @@ class GapFinding {
     return low;
   }
   /// Is there anything of at least so many mates and as many others?
-  bool can_hold(u32 mates, u32 side) {
+  bool can_hold(u32 mates, const Part& part) {
     Range range;
     range.min_mates = range.max_mates = range.min_others = mates;
-    return fill_core(range, side);
+    return fill_core(range, part);
   }
 
   /// Leaves out whoever has too few neighbours, again and again; false where nobody is left.
-  bool fill_core(Range& range, u32 side) {
-    const Rows mates = sides_[side], others = sides_[1 - side];
+  bool fill_core(Range& range, const Part& part) {
+    const Rows mates = part.mates, others = part.others;
     std::vector<u32> mate_degree = degrees(mates), other_degree = degrees(others);
-    const Sizes sizes = side == 0 ? r_.wanted.sizes : r_.wanted.sizes.turned();
+    const Sizes sizes = sizes_of(part.side);
     const u32 least_mate = neighbours_needed(range.min_others, range.min_mates > std::max(sizes.min_rows, 1u));
     const u32 least_other = neighbours_needed(range.min_mates, range.min_others > std::max(sizes.min_columns, 1u));
     std::vector<std::pair<u32, bool>> gone;  // a vertex, and whether it is a mate
     const auto look = [&](u32 v, bool is_mate) {
       const u32 degree = (is_mate ? mate_degree : other_degree)[v];
-      if (!degree || degree < (is_mate ? least_mate : least_other)) gone.push_back({v, is_mate});
+      const bool has_edges = degree || part.mate_ids;  // in the graph: in a part all have
+      if (!has_edges || degree < (is_mate ? least_mate : least_other)) gone.push_back({v, is_mate});
     };
     for (u32 v = 0; v < mates.size(); ++v) look(v, true);
     for (u32 v = 0; v < others.size(); ++v) look(v, false);
@@ -206,27 +232,23 @@ class GapFinding {
           gone.push_back({static_cast<u32>(w), !is_mate});
         }
     }
+    std::vector<u32> left, others_left;  // numbers in the part
     for (u32 v : ascending_degree(mate_degree))
-      if (!mate_goes[v]) range.mate_ids.push_back(v);
+      if (!mate_goes[v]) left.push_back(v);
     for (u32 v = 0; v < others.size(); ++v)
-      if (!other_goes[v]) range.other_ids.push_back(v);
-    if (range.mate_ids.size() < range.min_mates || range.other_ids.size() < range.min_others) return false;
-    for (i32 v : r_.wanted.members[side])
-      if (mate_goes[static_cast<usize>(v)]) return false;
-    for (i32 v : r_.wanted.members[1 - side])
-      if (other_goes[static_cast<usize>(v)]) return false;
-    sort_mates(range, side);
-    number(range, side);
-    return true;
+      if (!other_goes[v]) others_left.push_back(v);
+    if (left.size() < range.min_mates || others_left.size() < range.min_others) return false;
+    sort_mates(left, part);
+    number(range, part, left, others_left);
+    return range.n_members == r_.wanted.members[part.side].size() && range.other_members.size() == r_.wanted.members[1 - part.side].size();
   }
   /// Those that all answers have first; by surprise then by ascending chance.
-  void sort_mates(Range& range, u32 side) const {
+  void sort_mates(std::vector<u32>& mates, const Part& part) const {
     if (r_.wanted.sums && r_.wanted.sums->is_surprise()) {
-      const auto& terms = r_.wanted.sums->terms[side];
-      std::stable_sort(range.mate_ids.begin(), range.mate_ids.end(), [&](u32 a, u32 b) { return terms[a] > terms[b]; });
+      const auto& terms = r_.wanted.sums->terms[part.side];
+      std::stable_sort(mates.begin(), mates.end(), [&](u32 a, u32 b) { return terms[part.mate(a)] > terms[part.mate(b)]; });
     }
-    std::stable_partition(range.mate_ids.begin(), range.mate_ids.end(), [&](u32 v) { return r_.wanted.is_member(side, static_cast<i32>(v)); });
-    range.n_members = static_cast<u32>(r_.wanted.members[side].size());
+    std::stable_partition(mates.begin(), mates.end(), [&](u32 v) { return r_.wanted.is_member(part.side, static_cast<i32>(part.mate(v))); });
   }
   /// Neighbours that a member needs among so many. One without any is mostly of use only where
   /// there would be too few of them.
@@ -234,24 +256,26 @@ class GapFinding {
     const u32 gaps = r_.wanted.each;
     return members > gaps ? members - gaps : !r_.wanted.may_lack_all() && !r_.wanted.has_members() && are_more_than_asked;
   }
-  void number(Range& range, u32 side) {
-    const Rows mates = sides_[side];
-    std::vector<i32> place(r_.n_right > r_.left.size() ? r_.n_right : r_.left.size(), -1);
-    for (usize i = 0; i < range.other_ids.size(); ++i) place[range.other_ids[i]] = static_cast<i32>(i);
+  void number(Range& range, const Part& part, const std::vector<u32>& mates, const std::vector<u32>& others) {
+    std::vector<i32> place(part.others.size(), -1);
+    for (u32 v : others) {
+      place[v] = static_cast<i32>(range.other_ids.size());
+      range.other_ids.push_back(part.other(v));
+      if (r_.wanted.is_member(1 - part.side, static_cast<i32>(part.other(v)))) range.other_members.push_back(place[v]);
+    }
     range.mates.start.assign(1, 0);
-    range.gains.clear();
-    for (u32 u : range.mate_ids) {
-      for (auto e = mates.start[u]; e < mates.start[u + 1]; ++e) {
-        const i32 v = place[static_cast<usize>(mates.row[e])];
+    for (u32 u : mates) {
+      range.mate_ids.push_back(part.mate(u));
+      range.n_members += r_.wanted.is_member(part.side, static_cast<i32>(part.mate(u)));
+      for (auto e = part.mates.start[u]; e < part.mates.start[u + 1]; ++e) {
+        const i32 v = place[static_cast<usize>(part.mates.row[e])];
         if (v < 0) continue;
         range.mates.row.push_back(v);
-        if (r_.wanted.sums) range.gains.push_back(r_.wanted.sums->gains[side][static_cast<usize>(e)]);
+        if (r_.wanted.sums) range.gains.push_back(part.gains[e]);
       }
       range.mates.start.push_back(static_cast<std::int64_t>(range.mates.row.size()));
     }
     range.others = transposed(range.mates.view(), range.other_ids.size(), [this] { crew_.check(); });
-    range.other_members.clear();
-    for (i32 v : r_.wanted.members[1 - side]) range.other_members.push_back(place[static_cast<usize>(v)]);
   }
 
   /// Roots that many others follow come last: the last ones have the most edges.

@@ -128,14 +128,14 @@ class RootSearch {
     };
     link(root);
     for (i32 w : matrix_mates_) link(w);
-    const i64 least = std::max<i64>(i64{min_mates_} - wanted_.each, other_edges_);
+    const i64 possible = i64{min_mates_} - wanted_.each, least = std::max<i64>(possible, other_edges_);
     if (least <= 0 && may_be_joined_to_none()) {
       for (usize v = 0; v < others_.size(); ++v) matrix_others_.push_back(static_cast<i32>(v));
     } else {
       for (i32 v : touched)
         if (links_[static_cast<usize>(v)] >= least) matrix_others_.push_back(v);
-      for (i32 v : range_.other_members)
-        if (!links_[static_cast<usize>(v)] && least <= 0) matrix_others_.push_back(v);
+      for (i32 v : range_.other_members)  // which need not pay for their choice
+        if (const u32 links = links_[static_cast<usize>(v)]; links >= possible && (!links || links < least)) matrix_others_.push_back(v);
       std::sort(matrix_others_.begin(), matrix_others_.end());
     }
     for (i32 v : touched) links_[static_cast<usize>(v)] = 0;
