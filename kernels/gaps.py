@@ -327,7 +327,7 @@ class _Search:
                 limit = max(time_limit - (step - started), 0.0) / (self.k - number)
             first = apart(covered, FIRST_SECONDS if limit is None else min(FIRST_SECONDS, FIRST_SHARE * limit))
             left = None if limit is None else max(limit - (time.monotonic() - step), 0.0)
-            told.append(self._waited(self._begun(1, gains, least, first), lambda: groups, left))
+            told.append(self._waited(self._begun(1, gains, least, first), lambda: list(groups), left))
             found = self._groups(told[-1]["answers"])
             if not found:
                 break

@@ -8,7 +8,6 @@ dead and lives.
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import signal
 import subprocess
@@ -20,7 +19,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 import yaml
@@ -411,7 +409,7 @@ def test_the_automations_are_made_once_and_brought_up_to_date(prefect_server: st
     assert len(found) == len({each["name"] for each in found}) == 2
     changed = {**found[0], "trigger": {**found[0]["trigger"], "within": 7200}}
     kept = {key: changed[key] for key in ("name", "description", "enabled", "trigger", "actions")}
-    httpx.put(f"{prefect_server}/automations/{changed['id']}", content=json.dumps(kept)).raise_for_status()
+    ask(f"{prefect_server}/automations/{changed['id']}", kept, "PUT")
     register_automations()
     again = [each for each in ask(f"{prefect_server}/automations/filter", {}) if each["name"].startswith("bicliq: ")]
     assert {each["id"] for each in again} == {each["id"] for each in found}

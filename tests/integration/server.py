@@ -16,17 +16,18 @@ CLIENT = httpx.Client(verify=False, timeout=60)
 """One for all questions: to make one, with its certificates, takes 20 ms of the processor."""
 
 
-def ask(url: str, question: dict[str, Any]) -> Any:
+def ask(url: str, question: dict[str, Any], how: str = "POST") -> Any:
     """The server's answer; a server on SQLite says 503 while its database is locked, and means:
     again."""
 
     def answer() -> httpx.Response | None:
         with suppress(httpx.TransportError):  # a machine with much to do lets it wait
-            response = CLIENT.post(url, json=question)
+            response = CLIENT.request(how, url, json=question)
             return None if response.status_code == 503 else response.raise_for_status()
         return None
 
-    return wait_for(answer, 120).json()
+    answered = wait_for(answer, 120)
+    return answered.json() if answered.content else None
 
 
 def forget(server: str, deployment: str) -> None:
