@@ -31,7 +31,7 @@ class WarpTally {
 /// A sink that only counts.
 class WarpCount : public SinkBase {
  public:
-  static constexpr bool wants_members = false, wants_ids = false;
+  static constexpr bool wants_members = false, wants_ids = false, wants_rows = false;
   WarpCount(const Run& run, const WarpPool&) : tally_(run) {}
   void found(u32, const Members&) { tally_.add(); }
   void found(const u32*, u32, const Members&) { tally_.add(); }
