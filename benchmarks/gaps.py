@@ -1,9 +1,9 @@
 """Groups with gaps: seconds beside the published program, and planted holes that are found back.
 
 `BICLIQ_DATA=… python -m benchmarks.gaps` prints three tables; the last one takes edges of real
-graphs away, and says how many of the missing pairs of the best groups are among them. The peer is MaximumDefectiveBiclique
-(pluv1a, 2026), algorithm p, one thread, both sides at least 3: CPU seconds on a machine of this
-class; it did not end within 15 to 20 where none are given.
+graphs away, and says how many of the missing pairs of the best groups are among them. The peer is
+MaximumDefectiveBiclique (pluv1a, 2026), algorithm p, one thread, both sides at least 3: CPU seconds
+on a machine of this class; it did not end within 15 to 20 where none are given.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def find_back(by: Literal["edges", "surprise"], missing: int, each: int | None) 
 
 
 def predict(name: str) -> None:
-    """Print how many missing pairs of the best twenty are hidden edges, and of as many popular pairs."""
+    """Print how many pairs that the best twenty miss are hidden; and of as many popular ones."""
     graph = read_graph_file(next(iter(find_graphs([name]).values())))
     hidden = np.zeros(graph.n_edges, bool)
     hidden[np.random.default_rng(1).choice(graph.n_edges, round(HIDDEN * graph.n_edges), replace=False)] = True
