@@ -302,6 +302,7 @@ def test_a_server_that_was_killed_goes_on_with_what_is_due(tmp_path: Path) -> No
         next_completed(url, tmp_path.name, dead)
         last = in_state(url, tmp_path.name, "Completed")
         assert last is not None
+        wait_for(lambda: none_is_on_its_way(url, tmp_path.name), 60)  # Prefect says more of one that is just beginning
         server.kill()  # alone: `serve` stays, and finds it again
         time.sleep(OUTAGE)
         server.start()
@@ -414,6 +415,13 @@ def test_the_automations_are_made_once_and_brought_up_to_date(prefect_server: st
     again = [each for each in ask(f"{prefect_server}/automations/filter", {}) if each["name"].startswith("bicliq: ")]
     assert {each["id"] for each in again} == {each["id"] for each in found}
     assert all(each["trigger"]["within"] < 7200 for each in again)
+
+
+def none_is_on_its_way(server: str, name: str) -> bool:
+    """Whether no run of a deployment is beginning, or runs."""
+    deployment = deployed(server, name)
+    assert deployment is not None
+    return not any(run["state_type"] in ("PENDING", "RUNNING") for run in runs_of(server, deployment["id"]))
 
 
 def never_two_at_once(server: str, name: str) -> None:
