@@ -198,6 +198,11 @@ def test_what_is_not_known_of_gaps_is_refused(asked: dict[str, Any], said: str):
         bicliq.find(HOLED, **{"missing": 3, **asked})
 
 
+def test_a_refusal_names_options(capsys: pytest.CaptureFixture[str]):
+    assert invoke(["find", str(DATA / "southern-women.parquet"), "--missing-each", "2"]) == 2
+    assert "--missing-each 2 is of one member" in " ".join(capsys.readouterr().err.split())
+
+
 def test_a_gpu_is_refused_and_is_not_taken_by_itself(capsys: pytest.CaptureFixture[str]):
     table = str(DATA / "southern-women.parquet")
     assert invoke(["find", table, "--missing", "2", "--backend", "cuda"]) == 2
