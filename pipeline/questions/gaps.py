@@ -22,11 +22,12 @@ def check_gaps(asked: FindAsked) -> None:
     InputError
     """
     for name, gaps in (("missing", asked.missing), ("missing_each", asked.missing_each)):
-        if gaps is not None and gaps < 0:
-            raise InputError(f"{name} is {gaps}; it must be a whole number of pairs of at least 0")
+        if gaps is not None and (isinstance(gaps, str) or gaps < 0):
+            raise InputError(f"{name} is {gaps!r}; it must be a whole number of pairs of at least 0")
     if asked.missing_each and not asked.missing:
         raise InputError(
-            f"missing_each = {asked.missing_each} is of one member; say with missing how many pairs may be missing in all"
+            f"missing_each = {asked.missing_each} is of one member; say how many may be missing in all, as in missing ="
+            f" {asked.missing_each}"
         )
 
 

@@ -190,7 +190,8 @@ def test_a_run_is_asked_like_its_table(tmp_path: Path, capsys: pytest.CaptureFix
         ({"by": "balanced", "diverse": True}, "not for by = 'balanced'"),
         ({"missing": 256}, "the most that fits is 255"),
         ({"missing": -1}, "of at least 0"),
-        ({"missing": 0, "missing_each": 2}, "say with missing"),
+        ({"missing": "3"}, "missing is '3'; it must be a whole number"),
+        ({"missing": 0, "missing_each": 2}, "as in missing = 2"),
     ],
 )
 def test_what_is_not_known_of_gaps_is_refused(asked: dict[str, Any], said: str):
@@ -200,7 +201,9 @@ def test_what_is_not_known_of_gaps_is_refused(asked: dict[str, Any], said: str):
 
 def test_a_refusal_names_options(capsys: pytest.CaptureFixture[str]):
     assert invoke(["find", str(DATA / "southern-women.parquet"), "--missing-each", "2"]) == 2
-    assert "--missing-each 2 is of one member" in " ".join(capsys.readouterr().err.split())
+    assert "--missing-each 2 is of one member; say how many may be missing in all, as in --missing 2" in " ".join(
+        capsys.readouterr().err.split()
+    )
 
 
 def test_a_gpu_is_refused_and_is_not_taken_by_itself(capsys: pytest.CaptureFixture[str]):
