@@ -60,7 +60,7 @@ class DeliveredRoots {
   using Column = ShortRows::Column;
   static constexpr u32 kFew = 63;           // columns that have a bit in a word of 64, and one for all others
   static constexpr Column kNowhere = 0xffff;
-  static constexpr usize kSparse = 4;       // rows are merged where each has one of so many candidates, on average
+  static constexpr usize kSparse = 16;      // rows are merged where each has one of so many candidates, on average
 
   const ShortRows& rows_;
   const u32 least_;

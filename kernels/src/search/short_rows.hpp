@@ -32,7 +32,7 @@ class ShortRows {
     if (size() > kMostColumns) return;
     const Short kept = columns_of(rows, n_columns, check);
     if (kSparse * kept.columns.size() >= kept.n_rows * usize{size()}) take_bits(kept, check);
-    else if (kept.columns.size() + (kept.n_rows + 1) * kBlock >> 32 == 0) take_lists(kept, check);
+    else if ((kept.columns.size() + (kept.n_rows + 1) * kBlock) >> 32 == 0) take_lists(kept, check);
     else return;
     fits_ = true;
   }
