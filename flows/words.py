@@ -150,7 +150,7 @@ def update_in_words(record: dict[str, Any]) -> str:
     moved += f", {many(outside, 'row')} before the window left out" if outside else ""
     moved += f", {many(record['left_window'], 'row')} left the window" if record["left_window"] else ""
     found = f"{many(record['bicliques'], 'maximal biclique')}, digest {record['digest']}"
-    if record["how"] == "full run":
+    if record["appeared"] is None:
         return f"version {record['version']} of run {record['parent']}: {moved}; {found} ({record['reason']})"
     changed = f"{record['appeared']:,} appeared, {record['vanished']:,} vanished"
     whole = "" if record["compacted"] is None else f"; written whole as run {record['compacted']}"

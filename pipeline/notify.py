@@ -173,7 +173,8 @@ def _content(
     asked: NotifySettings, text: str, reasons: list[str], figures: dict[str, Any], found: Fitting
 ) -> dict[str, Any]:
     """What is sent: the text and the groups for people, and all by name for programs."""
-    groups = [{**group, **{side: group[side][:MEMBERS] for side in ("left", "right")}} for group in found.shown]
+    lists = ("left", "right", "windows")
+    groups = [{**g, **{name: g[name][:MEMBERS] for name in lists if name in g}} for g in found.shown]
     none = [] if found.shown or rules_in_words(asked) else [NONE_BEYOND if found.proven else NONE_FOUND]
     lines = [text, *map(_line, found.shown), *none]
     return {"text": "\n".join(lines), "event": "finished", "reasons": reasons, **figures, "groups": groups}
@@ -182,8 +183,15 @@ def _content(
 def _line(group: dict[str, Any]) -> str:
     chance = f"chance gives {about(group['expected'])} of its {group['n_edges']:,} edges"
     beyond = f"surprise {group['surprise']:,.0f}" if group["surprise"] > 0 else "not beyond chance"
-    why = _escaped("; ".join([f"{chance}: {beyond}", *group["reasons"]]))
+    why = _escaped("; ".join([f"{chance}: {beyond}", *_when(group), *group["reasons"]]))
     return f"• {group['n_left']:,} × {group['n_right']:,}: {_some(group['left'])} | {_some(group['right'])} ({why})"
+
+
+def _when(group: dict[str, Any]) -> list[str]:
+    """From when to when a group in step acted."""
+    windows = group.get("windows", [])
+    ends = [f([window[end] for window in windows]) for f, end in ((min, "start"), (max, "end"))] if windows else []
+    return [f"in step from {' to '.join(ends)}"] if ends else []
 
 
 def _some(members: list[Any]) -> str:

@@ -24,8 +24,7 @@ from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.checks import check_input
 from bicliq.pipeline.stages.forecast import forecast
 from bicliq.pipeline.stages.ingest import ingest
-from bicliq.pipeline.stages.ingest_policies import refuse_in_step
-from bicliq.pipeline.stages.plan import OF_THE_CALL, plan, plan_run
+from bicliq.pipeline.stages.plan import OF_THE_CALL, check_in_step, plan, plan_run
 from bicliq.pipeline.stages.planned import place_partitions
 from bicliq.pipeline.stages.profile import profile
 from bicliq.pipeline.stages.publish import publish, publish_in_part
@@ -183,7 +182,8 @@ def ingest_table(job: Job) -> None:
     """Edge table to canonical graph."""
     asked, limit = job.settings, job.settings.search.memory_limit
     assert job.source is not None
-    found = ingest(job.source, job.store, asked.ingest, job.observer.rows, asked.data_backend, limit)
+    how: Any = {"backend": asked.data_backend, "memory_limit": limit, "in_step": True}
+    found = ingest(job.source, job.store, asked.ingest, job.observer.rows, **how)
     job.graph, job.read = found.graph, found.summary
 
 
@@ -326,7 +326,8 @@ def run(
     name = name_of(source)
     with failures_notified(settings, name), lineage_told(settings, name, lineage) as told:
         check_machines(settings)
-        refuse_in_step(settings.ingest)
+        if settings.ingest.in_step is not None:
+            check_in_step(settings.search, settings.publish)
         job = Job(settings, observer or Observer(), Store.open(settings.store), source=source)
         work_through(job, chosen("ingest", "profile", "plan", "check"), call)
         found = finish(job, verify=verify, call=call)

@@ -70,6 +70,12 @@ class StoredGraph(Record, kind="graph", at="graph.json", files=GRAPH_FILES):
         return self.n_left, self.n_right
 
     @property
+    def in_step(self) -> str | None:
+        """How long a window is, where runs of the graph are of groups in step."""
+        found: str | None = self.summary.get("policies", {}).get("in_step")
+        return found
+
+    @property
     def source(self) -> dict[str, Any]:
         """The table that was read: uri, format, bytes, files."""
         return dict(self.summary.get("source", {}))
@@ -362,7 +368,7 @@ class RunRecord(
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced)(?P<attempt>-\w+)?\.parquet"):
+class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced|windows)(?P<attempt>-\w+)?\.parquet"):
     """What was planned.
 
     Parameters
