@@ -20,7 +20,7 @@ from bicliq.pipeline.events import tell, warn
 from bicliq.pipeline.rules import Fitting, find_appeared, find_fitting, has_rules, least_groups, rules_in_words
 from bicliq.pipeline.settings import NotifySettings, Settings
 from bicliq.pipeline.store.results import Run, open_run
-from bicliq.pipeline.words import about
+from bicliq.pipeline.words import about, number_of_found
 
 if TYPE_CHECKING:
     import urllib.request
@@ -140,7 +140,7 @@ def failures_notified(settings: Settings, what: str) -> Iterator[None]:
 def _finished(asked: NotifySettings, record: dict[str, Any], found: Fitting) -> dict[str, Any]:
     more = "" if record["complete"] else " (a limit was reached: there are more)"
     text = (
-        f"Bicliq: run {record['run']} finished: {record['bicliques']:,} maximal bicliques{more} of"
+        f"Bicliq: run {record['run']} finished: {number_of_found(record)}{more} of"
         f" {record['n_left']:,} left × {record['n_right']:,} right, {record['n_edges']:,} edges;"
         f" {_escaped(record['output'])}"
     )
@@ -149,9 +149,10 @@ def _finished(asked: NotifySettings, record: dict[str, Any], found: Fitting) -> 
 
 
 def _updated(asked: NotifySettings, record: dict[str, Any], found: Fitting) -> dict[str, Any]:
+    what = "bicliques" if record["in_step"] is None else "groups in step"
     moved = f"{record['edges']:,} edges {'taken away' if record['deleted'] else 'joined'}, {record['gone']:,} gone"
     text = (
-        f"Bicliq: version {record['version']} of run {record['parent']}: {moved}; {record['appeared']:,} bicliques"
+        f"Bicliq: version {record['version']} of run {record['parent']}: {moved}; {record['appeared']:,} {what}"
         f" appeared, {record['vanished']:,} vanished; now {record['bicliques']:,}"
     )
     reasons = [f"version {record['version']} is committed", *_why(asked, found, "bicliques that appeared")]

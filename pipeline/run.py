@@ -73,6 +73,8 @@ class RunSummary:
     expected
         What this call expected to find and to cost, before its search (`pipeline.stages.forecast`);
         None where there was nothing to search.
+    in_step
+        How long a window is, where `bicliques` are groups in step; None: they are bicliques.
     """
 
     run: str
@@ -98,6 +100,7 @@ class RunSummary:
     busy: dict[str, float]
     checks: list[dict[str, Any]]
     expected: dict[str, Any] | None
+    in_step: str | None = None
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON."""
@@ -325,9 +328,9 @@ def run(
     """
     name = name_of(source)
     with failures_notified(settings, name), lineage_told(settings, name, lineage) as told:
-        check_machines(settings)
         if settings.ingest.in_step is not None:
             check_in_step(settings.search, settings.publish)
+        check_machines(settings)
         job = Job(settings, observer or Observer(), Store.open(settings.store), source=source)
         work_through(job, chosen("ingest", "profile", "plan", "check"), call)
         found = finish(job, verify=verify, call=call)
@@ -444,6 +447,7 @@ def summary(job: Job) -> RunSummary:
         busy=searched.busy,
         checks=manifest.checks,
         expected=job.expected,
+        in_step=job.store.graph(manifest.graph).record().in_step,
     )
 
 

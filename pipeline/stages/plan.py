@@ -107,7 +107,7 @@ def plan(
     """
     store.graph(graph_id).must_exist()
     if store.graph(graph_id).record().in_step is not None:
-        check_in_step(search, publish or PublishSettings(), asks)
+        check_in_step(search, publish or PublishSettings())
     run = run_id(graph_id, search, plan_settings, asks, publish)
     asked = RunRecord(
         run=run,
@@ -226,10 +226,9 @@ def _write_reduced(folder: RunFolder, graph: BipartiteGraph) -> StoredFile:
     return folder.write_table(folder.attempt_of("reduced.parquet"), graph.to_batches())
 
 
-def check_in_step(search: SearchSettings, publish: PublishSettings, asks: Asks = "bicliques") -> None:
+def check_in_step(search: SearchSettings, publish: PublishSettings) -> None:
     """Refuse what a run of groups in step cannot be; raises InputError."""
     why_not = {
-        "counts of p × q know no groups in step; count in the table without in_step": asks == "counts",
         "groups in step are searched from the left side; leave out side = 'right'": search.side == "right",
         "both sides of groups in step are stored; leave out columns = 'smaller'": publish.columns == "smaller",
         "what groups in step are beyond chance is no column of a run; leave surprise out of objectives, and ask top, show"

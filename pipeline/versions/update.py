@@ -255,8 +255,8 @@ class _Update:
         return self._before.asked.graph
 
     @cached_property
-    def _in_step(self) -> bool:
-        return self._store.graph(self._graph).record().in_step is not None
+    def _in_step(self) -> str | None:
+        return self._store.graph(self._graph).record().in_step
 
     @property
     def _published(self) -> tuple[Manifest, PlanRecord]:
@@ -578,6 +578,7 @@ class _Update:
             placement={} if did is None else did.placement,
             bytes=added,
             seconds={**seconds, "total": round(sum(seconds.values()), 6)},
+            in_step=self._in_step,
             account=NOTHING_READ if extended is None else account(extended.record.summary),
         )
 

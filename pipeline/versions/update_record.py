@@ -55,6 +55,8 @@ class UpdateRecord:
     compacted
         The run that the version was written as, whole, since its layers had grown heavy (`reason`
         says so); None: it was not.
+    in_step
+        How long a window is, where `bicliques` are groups in step.
     seconds
         Duration of each stage, and ``total``.
     account
@@ -91,6 +93,7 @@ class UpdateRecord:
     checks: list[dict[str, Any]]
     seconds: dict[str, float]
     compacted: str | None = None
+    in_step: str | None = None
     account: dict[str, Any] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
