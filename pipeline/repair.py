@@ -28,11 +28,10 @@ from bicliq.pipeline.store.layout import STORE_FILE, RunFolder, Store
 from bicliq.pipeline.store.log import (
     PLACE,
     last_number,
-    moments,
     next_to_number,
     number_name,
     take_number,
-    tell_source,
+    tell_sources,
 )
 from bicliq.pipeline.store.needs import needs
 from bicliq.pipeline.store.record import owner_of
@@ -124,8 +123,8 @@ def _mended_log(store: Store, found: Inventory) -> list[str]:
     """Fill the gaps in the numbered log, write what is damaged again, and the number at its end."""
     bad = [path for path in found.problems if path.startswith(f"{PLACE}/") and found.is_damaged(path)]
     store.root.remove(*bad)
-    for created, run, asks in sorted(moments(found.records)) if bad else []:
-        tell_source(store.run(run), created, asks)
+    if bad:
+        tell_sources(store, found.records)
     last, missing = last_number(store), next_to_number(found.records)
     entries = {n: Numbered() for n in range(1, last) if not store.root.has(number_name(n))}
     entries |= {} if missing is None else {last + 1: missing[1]}

@@ -108,7 +108,8 @@ def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSet
         last=None if last is None else last.run,
         checks=[asdict(check) for check in checks],
     )
-    folder.write(record.at, record)
+    if not _is_known(folder, record):
+        folder.write(record.at, record)
     failed = failures(checks, asked)
     if failed:
         all_the_same = (
@@ -119,6 +120,13 @@ def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSet
             f" same, {all_the_same}"
         )
     return checks
+
+
+def _is_known(folder: RunFolder, record: Checks) -> bool:
+    """Whether a run that is published whole was checked with this very input: that stays."""
+    known, manifest = folder.find(Checks), folder.manifest()
+    same = known is not None and (known.source, known.rows) == (record.source, record.rows)
+    return same and manifest is not None and manifest.complete
 
 
 def judge(run: str, values: dict[str, float | None], asked: CheckSettings) -> list[Check]:

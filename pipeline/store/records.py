@@ -563,7 +563,7 @@ class Numbered(Record, kind="number", at="publications/number-{}.json"):
 
 @dataclass(frozen=True, kw_only=True)
 class LastOfSource(Record, kind="last of a source", at="publications/source-{}.json"):
-    """Which run of a table was published last, and when."""
+    """Which run of a table took a number of the log, and when; the highest number is the last."""
 
     run: Name
     created: str
