@@ -132,10 +132,7 @@ _SEVERITY = {"pass": None, "warn": "warn", "fail": "error"}
 def lineage_told(settings: Settings, source: str, run_id: str | None = None) -> Iterator[Lineage]:
     """Tell of a run as the block is entered, and of its end as the block is left.
 
-    Raises
-    ------
-    InputError
-        Where lineage is asked for, and the client library is missing.
+    Raises InputError where lineage is asked for, and the client library is missing.
     """
     told = Lineage(settings, source, run_id)
     told.tell("START")

@@ -62,26 +62,13 @@ OF_RUNS = (PlanRecord, Commit, Counts, PartitionCounts)
 def repair(store: Store, settings: Settings, run: str | None = None, roots: int = 0, seed: int = 0) -> list[str]:
     """Mend what `verify` finds damaged.
 
-    Parameters
-    ----------
-    store
-        The store; its own record may be missing.
-    settings
-        How and where partitions are searched or counted again.
-    run
-        Mend this run and what is derived of its graph; None: the whole store.
-    roots, seed
-        Roots of each run to search again, and how they are chosen: a partition of which another
-        answer is stored than is found is searched again, too.
+    `store`: the store; its own record may be missing. `settings`: how and where partitions are
+    searched or counted again. `run`: mend this run and what is derived of its graph; None: the
+    whole store. `roots`, `seed`: roots of each run to search again, and how they are chosen: a
+    partition of which another answer is stored than is found is searched again, too. Returns a
+    sentence for all that was done, and for what cannot be mended: edges and ids are in no other
+    file of the store, and foreign files are somebody's.
 
-    Returns
-    -------
-    list of str
-        A sentence for all that was done, and for what cannot be mended: edges and ids are in no
-        other file of the store, and foreign files are somebody's.
-
-    Notes
-    -----
     Leftovers of processes that were killed are removed, never while a writer may live.
     """
     found = take_inventory(store, FOLDERS if run is None else places_of(store, run))

@@ -320,10 +320,6 @@ def run(
     lineage
         A UUID by which OpenLineage knows this call; None: a new one.
 
-    Returns
-    -------
-    RunSummary
-
     Raises
     ------
     InputError, StorageError

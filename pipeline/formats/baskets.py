@@ -112,10 +112,7 @@ def top_of(uri: str, kind: str, settings: IngestSettings) -> Top:
 def told_leading_names(uri: str, settings: IngestSettings) -> tuple[str, ...]:
     """Say that the first word of each basket may be its name: of all, where those of the head may.
 
-    Parameters
-    ----------
-    uri, settings
-        A file of baskets, and how it is read.
+    `uri`, `settings`: a file of baskets, and how it is read.
     """
     if settings.left is not None:
         return ()

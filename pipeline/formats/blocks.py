@@ -76,20 +76,10 @@ class Block:
 def blocks(file: IO[bytes], source: str, skip: int, over_lines: bool = False) -> Iterator[Block]:
     """Cut a text file into blocks.
 
-    Parameters
-    ----------
-    file, source
-        The file from its beginning, and its name for messages.
-    skip
-        Lines to leave out at the beginning.
-    over_lines
-        Whether records may go on over the end of a line in quotes; blocks end where no quote is
-        open, then.
-
-    Raises
-    ------
-    InputError
-        Where the file cannot be read, or a line or a quoted field does not end.
+    `file`, `source`: the file from its beginning, and its name for messages. `skip`: lines to leave
+    out at the beginning. `over_lines`: whether records may go on over the end of a line in quotes;
+    blocks end where no quote is open, then. Raises InputError where the file cannot be read, or a
+    line or a quoted field does not end.
     """
     with input_errors(source):
         for _ in range(skip):

@@ -125,19 +125,10 @@ def edge_batches(
 ) -> Iterator[EdgeBatch]:
     """Batches of the edges that lines hold.
 
-    Parameters
-    ----------
-    source
-        The file, and how it is read; its layout says whether cells are weights.
-    lines, found
-        The lines, and what they say, in their order.
-    quoted
-        Whether words for missing values are None already, as in quotes they are labels.
-
-    Raises
-    ------
-    InputError
-        Where a label is missing and that is an error.
+    `source`: the file, and how it is read; its layout says whether cells are weights. `lines`,
+    `found`: the lines, and what they say, in their order. `quoted`: whether words for missing
+    values are None already, as in quotes they are labels. Raises InputError where a label is
+    missing and that is an error.
     """
     some = _Collected()
     for each in found:

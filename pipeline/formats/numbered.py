@@ -43,10 +43,7 @@ class NumberedEdges:
 def read_dimacs(source: str) -> NumberedEdges:
     """Read a DIMACS file: ``p edge VERTICES EDGES``, then ``e U V`` a line.
 
-    Raises
-    ------
-    InputError
-        At anything wrong in it: what, and in which line.
+    Raises InputError at anything wrong in it: what, and in which line.
     """
     n, declared = -1, 0
     edges: list[tuple[int, int]] = []
@@ -74,10 +71,7 @@ def read_dimacs(source: str) -> NumberedEdges:
 def read_matrix_market(source: str, settings: IngestSettings) -> NumberedEdges:
     """Read a square MatrixMarket file in coordinates; entries of 0 are no edges.
 
-    Raises
-    ------
-    InputError
-        At anything wrong in it: what, and in which line.
+    Raises InputError at anything wrong in it: what, and in which line.
     """
     lines = _lines(source)
     number, words = next(lines, (1, []))

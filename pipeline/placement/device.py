@@ -60,10 +60,7 @@ def why_no_data_on_device() -> str | None:
 def cudf_and_cupy() -> tuple[Any, Any]:
     """Import cuDF and CuPy, once a process: with one pool of memory, and tables that spill.
 
-    Raises
-    ------
-    BackendError
-        If they cannot run here.
+    Raises BackendError if they cannot run here.
     """
     reason = why_no_data_on_device()
     if reason is not None:
@@ -109,10 +106,7 @@ def device_errors_of(array: Any) -> AbstractContextManager[None]:
 def to_device(array: Any) -> Any:
     """Copy an array of the host to the GPU.
 
-    Raises
-    ------
-    BackendError
-        If the data path cannot run here, or the device has no room for it.
+    Raises BackendError if the data path cannot run here, or the device has no room for it.
     """
     _, cp = cudf_and_cupy()
     with gpu_errors():

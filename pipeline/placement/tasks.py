@@ -94,23 +94,12 @@ def hand_out(
 ) -> Iterator[Ended]:
     """Keep the workers of a cluster busy, or this process, and yield each task as it ends.
 
-    Parameters
-    ----------
-    client
-        A Dask client; None: this process does one task after the other.
-    next_task
-        Gives the number of the next task and the task, or None when there is none (any more, or
-        because a limit was reached). It is asked again after each task that ended.
-    hear
-        Is called with what running tasks tell, in the thread of the caller.
+    `client`: a Dask client; None: this process does one task after the other. `next_task`: gives
+    the number of the next task and the task, or None when there is none (any more, or because a
+    limit was reached). It is asked again after each task that ended. `hear`: is called with what
+    running tasks tell, in the thread of the caller. Raises BicliqError where the cluster is lost,
+    or has no worker for `WORKERLESS_SECONDS`.
 
-    Raises
-    ------
-    BicliqError
-        Where the cluster is lost, or has no worker for `WORKERLESS_SECONDS`.
-
-    Notes
-    -----
     Whoever is done gets the next task, so the costliest should come first. A task that waits behind
     a long one is stolen by a worker that is idle (Dask's work stealing). A task that fails is tried
     again where that may help (`pipeline.errors.may_heal`), and one whose worker died on another
@@ -243,10 +232,7 @@ class _Workers:
     def look(self) -> bool:
         """Look who there is, unless that was done a moment ago; says whether it is another number.
 
-        Raises
-        ------
-        BicliqError
-            Where nobody has been there, or heard of, for `WORKERLESS_SECONDS`.
+        Raises BicliqError where nobody has been there, or heard of, for `WORKERLESS_SECONDS`.
         """
         now = time.monotonic()
         if now - self._looked < LOOK_SECONDS:

@@ -27,14 +27,9 @@ def standing(
 ) -> dict[str, Any]:
     """Count the partitions of a run, and their estimated cost, by their state.
 
-    Parameters
-    ----------
-    cost
-        float64[partitions], the estimated cost of each.
-    done, failed
-        Numbers of the committed ones, and of those that failed.
-    running
-        Those that are searched, each with the share that is done.
+    `cost`: float64[partitions], the estimated cost of each. `done`, `failed`: numbers of the
+    committed ones, and of those that failed. `running`: those that are searched, each with the
+    share that is done.
 
     Examples
     --------

@@ -50,12 +50,7 @@ class InducedPart:
 def induced_part(graph: UndirectedGraph, kept: Any) -> InducedPart:
     """Bring the subgraph of some vertices to the host; only their rows are read.
 
-    Parameters
-    ----------
-    graph
-        A graph on the host or on a GPU.
-    kept
-        bool, shape (graph.n,), where the graph lies.
+    `graph`: a graph on the host or on a GPU. `kept`: bool, shape (graph.n,), where the graph lies.
 
     Examples
     --------

@@ -108,10 +108,7 @@ def find_page(
 def count_page(run: Run) -> str:
     """Return the page of the counts of a run, all that were asked of it.
 
-    Raises
-    ------
-    StorageError
-        Where they are not counted to their end, or damaged.
+    Raises StorageError where they are not counted to their end, or damaged.
     """
     counts, methods = _counts_of(run)
     graph, plan = run.graph.record(), run.folder.planned

@@ -85,13 +85,8 @@ class Facts:
 def gather(run: Run) -> Facts:
     """Read what a report says of a published run.
 
-    Raises
-    ------
-    StorageError
-        Where the run is not published, or something is damaged.
+    Raises StorageError where the run is not published, or something is damaged.
 
-    Notes
-    -----
     Reads the graph, the sizes of all bicliques and the largest of them, and the edge table again
     where it has times: O(rows + bicliques) time, O(edges) memory. The search for surprising groups
     ends after `pipeline.report.groups.SECONDS`.

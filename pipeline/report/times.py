@@ -86,14 +86,9 @@ class Timed:
 def read_times(run: Run, steps: Iterable[Step], pictures: Iterable[GroupPicture]) -> Times | str:
     """Read the times of the edges of some groups from the tables that a run was made of.
 
-    Returns
-    -------
-    Times
-        Or a sentence that says why they are not known: a table has no times, was in memory, is
-        gone, or is no longer what it was.
+    Returns a sentence instead that says why they are not known: a table has no times, was in
+    memory, is gone, or is no longer what it was.
 
-    Notes
-    -----
     O(rows): each table is read once more.
     """
     shown = list(pictures)

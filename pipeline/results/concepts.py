@@ -66,10 +66,7 @@ class Context:
     def numbers(self, side: str, labels: Iterable[Any]) -> list[int]:
         """Numbers of objects or attributes by their labels.
 
-        Raises
-        ------
-        InputError
-            Where there is none with a label.
+        Raises InputError where there is none with a label.
         """
         if isinstance(labels, str):
             raise InputError(f"{side} = {labels!r} is a text, and not a list of labels; one is [{labels!r}]")

@@ -121,10 +121,6 @@ def export(
     bom
         Whether CSV and TSV begin with a byte order mark, by which Excel tells UTF-8.
 
-    Returns
-    -------
-    Exported
-
     Raises
     ------
     InputError
@@ -184,12 +180,8 @@ def write_file(
 ) -> int:
     """Write `Tables`, or what a format or a writer takes, and return the size of the file.
 
-    Raises
-    ------
-    InputError
-        Where the file is there already, or cannot be there.
-    StorageError
-        Where it cannot be written; what was there before is still there.
+    Raises InputError where the file is there already, or cannot be there. Raises StorageError where
+    it cannot be written; what was there before is still there.
     """
     system, target = file_system(place)
     if kind in LOCAL and not _is_local(system):
@@ -217,10 +209,7 @@ def write_file(
 def format_of(path: str) -> Format:
     """Return the format that the end of a name tells.
 
-    Raises
-    ------
-    InputError
-        Where it tells none.
+    Raises InputError where it tells none.
 
     Examples
     --------

@@ -73,10 +73,6 @@ def export_rows(
     bom
         Whether CSV and TSV begin with a byte order mark, by which Excel tells UTF-8.
 
-    Returns
-    -------
-    ExportedRows
-
     Raises
     ------
     InputError

@@ -82,10 +82,7 @@ class Frequent:
     def numbers(self, side: str, labels: Iterable[Any]) -> list[int] | None:
         """Numbers of items; None where one is in too few baskets to be frequent.
 
-        Raises
-        ------
-        InputError
-            Where no basket has one.
+        Raises InputError where no basket has one.
         """
         wanted = self._named(labels)
         for label, known in zip(wanted, pc.is_in(wanted, self.all_items.cast(pa.string())), strict=True):
@@ -480,15 +477,9 @@ def metrics(
 ) -> dict[str, Floats]:
     """Say what the metrics of rules are, by name.
 
-    Parameters
-    ----------
-    both, antecedent, consequent
-        In how many baskets the items of both sides are, and those of each.
-    n_baskets
-        How many baskets there are.
+    `both`, `antecedent`, `consequent`: in how many baskets the items of both sides are, and those
+    of each. `n_baskets`: how many baskets there are.
 
-    Notes
-    -----
     Formulas are mlxtend's; but confidence is one count by the other, where it divides two rounded
     shares, and may find 0.7999999999999999 where 4 of 5 baskets hold.
 

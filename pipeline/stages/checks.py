@@ -61,28 +61,12 @@ class Check:
 def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSettings) -> list[Check]:
     """Check the input of a planned run, and write its checks.json.
 
-    Parameters
-    ----------
-    store, run
-        A planned run whose graph is profiled.
-    summary
-        What ingest read and dropped (`pipeline.stages.ingest.GraphRecord.summary`).
-    asked
-        The thresholds.
+    `store`, `run`: a planned run whose graph is profiled. `summary`: what ingest read and dropped
+    (`pipeline.stages.ingest.GraphRecord.summary`). `asked`: the thresholds. Raises InputError where
+    a check failed and the settings say that this stops the run.
 
-    Returns
-    -------
-    list of Check
-
-    Raises
-    ------
-    InputError
-        Where a check failed and the settings say that this stops the run.
-
-    Notes
-    -----
-    The last run of the same source is the one that was published last.
-    Labels are compared only where a threshold asks for it, since that reads the labels of both.
+    The last run of the same source is the one that was published last. Labels are compared only
+    where a threshold asks for it, since that reads the labels of both.
     """
     folder, planned = store.run(run), store.run(run).planned
     source = summary["source"]["uri"]

@@ -41,29 +41,11 @@ def read_on_device(
 ) -> EdgeTable:
     """Read an edge table with cuDF.
 
-    Parameters
-    ----------
-    source
-        A recognised table (`pipeline.formats.open_edges`).
-    settings
-        Columns and policies.
-    progress
-        Called with the rows read so far and the file's bytes after each chunk.
+    `source`: a recognised table (`pipeline.formats.open_edges`). `settings`: columns and policies.
+    `progress`: called with the rows read so far and the file's bytes after each chunk. The table is
+    equal to the CPU's. Raises NotOnDevice where the CPU must read this table. Raises BackendError
+    where cuDF cannot run here.
 
-    Returns
-    -------
-    EdgeTable
-        Equal to the CPU's.
-
-    Raises
-    ------
-    NotOnDevice
-        Where the CPU must read this table.
-    BackendError
-        Where cuDF cannot run here.
-
-    Notes
-    -----
     O(rows) device time and one sort of the edges; device memory is bounded, host memory is 8 to 16
     bytes an edge where the device cannot hold them.
     """

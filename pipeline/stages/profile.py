@@ -35,25 +35,10 @@ PROFILED = GraphNeeds(edge=4, vertex=40)
 def profile(store: Store, graph_id: str, backend: str = "cpu", memory_limit: int | None = None) -> Profile:
     """Profile a graph of the store and write profile.parquet and profile.json beside it.
 
-    Parameters
-    ----------
-    store, graph_id
-        Where the graph is.
-    backend
-        "cpu", "cuda" (CuPy and cuGraph), or "auto": the GPU for a large graph. The figures are the
-        same.
-    memory_limit
-        Bytes of memory that this process may hold; None: no limit.
-
-    Returns
-    -------
-    Profile
-        Read back, where the graph was profiled before.
-
-    Raises
-    ------
-    CapacityError
-        Where the limit of memory is too low, with one that would do.
+    `backend`: "cpu", "cuda" (CuPy and cuGraph), or "auto": the GPU for a large graph. The figures
+    are the same. `memory_limit`: bytes of memory that this process may hold; None: no limit. It is
+    read back where the graph was profiled before. Raises CapacityError where the limit of memory is
+    too low, with one that would do.
     """
     folder = store.graph(graph_id)
     known = _known(folder)
@@ -120,25 +105,10 @@ def profile_graph(graph: BipartiteGraph) -> tuple[Profile, pa.Table]:
 def two_hop(store: Store, graph_id: str, backend: str = "cpu") -> dict[str, dict[str, float]]:
     """Count the 2-hop neighbours of each vertex of a graph, into two_hop.parquet.
 
-    Parameters
-    ----------
-    store, graph_id
-        Where the graph is.
-    backend
-        As for `profile`.
+    `backend`: as for `profile`. Returns a record for ``left`` and ``right``: pairs (ordered), and
+    the largest and the mean neighbourhood. Raises CapacityError where a side has more than
+    `MOST_PATHS` paths of two edges.
 
-    Returns
-    -------
-    dict
-        For ``left`` and ``right``: pairs (ordered), and the largest and the mean neighbourhood.
-
-    Raises
-    ------
-    CapacityError
-        Where a side has more than `MOST_PATHS` paths of two edges.
-
-    Notes
-    -----
     Time grows with the paths of two edges, about 10 ns each on a core and 0.2 ns on an H200.
     """
     folder = store.graph(graph_id)
@@ -185,15 +155,8 @@ def all_two_hop(graph: BipartiteGraph) -> Int64s:
 def sampled_two_hop(graph: BipartiteGraph, most_paths: int, seed: int = 0) -> Int64s:
     """Return how many others some left vertices share a neighbour with; a graph of the host.
 
-    Parameters
-    ----------
-    graph
-        The graph.
-    most_paths
-        Paths of two edges that are followed at most. Vertices are taken in an order drawn at
-        random, all of them where their paths are no more; one in any case.
-    seed
-        Of that order.
+    `most_paths`: paths of two edges that are followed at most. Vertices are taken in an order drawn
+    at random, all of them where their paths are no more; one in any case. `seed`: of that order.
 
     Examples
     --------

@@ -34,27 +34,12 @@ def publish(
 
     Published again, it is the latest run.
 
-    Parameters
-    ----------
-    store, run
-        A run that was searched.
-    max_bicliques
-        The limit that it was searched with: a run that reached it needs no more than it has.
-    created
-        When it was published before, where it is only mended: it is no later run for it.
-    limited_by
-        The limit that ended its search (`pipeline.stages.limits.LimitName`), if one did.
-
-    Returns
-    -------
-    Manifest
-        Also in manifest.json, which is written last.
-
-    Raises
-    ------
-    StorageError
-        Where partitions are missing, or were cut off, and neither a limit nor a failure was the
-        reason; where they are damaged, naming them. Of a version all must be there.
+    `store`, `run`: a run that was searched. `max_bicliques`: the limit that it was searched with: a
+    run that reached it needs no more than it has. `created`: when it was published before, where it
+    is only mended: it is no later run for it. `limited_by`: the limit that ended its search
+    (`pipeline.stages.limits.LimitName`), if one did. The manifest is written last. Raises
+    StorageError where partitions are missing, or were cut off, and neither a limit nor a failure
+    was the reason; where they are damaged, naming them. Of a version all must be there.
     """
     folder = store.run(run)
     asked, plan = folder.record(), folder.read(PlanRecord)

@@ -44,15 +44,10 @@ class VersionCheck:
     def problems(self, sample: int, seed: int, roots: int, *, whole: bool) -> list[str]:
         """Compare the version with its records and its graph.
 
-        Parameters
-        ----------
-        sample, seed
-            Bicliques to check against the graph, and how they are chosen.
-        roots
-            Roots to search again, where the whole version is read.
-        whole
-            Whether to read the files of its base and its layers as well, and to leave out what
-            vanished: rows and digest are then those that were read.
+        `sample`, `seed`: Bicliques to check against the graph, and how they are chosen. `roots`:
+        roots to search again, where the whole version is read. `whole`: whether to read the files
+        of its base and its layers as well, and to leave out what vanished: rows and digest are then
+        those that were read.
         """
         try:
             graph = self._store.graph(self._record.graph)

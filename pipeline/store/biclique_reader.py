@@ -78,10 +78,7 @@ class LargerSides:
     def restored(self, table: pa.Table) -> pa.Table:
         """Return a table of `SMALLER_SCHEMA` as one of `SCHEMA`.
 
-        Raises
-        ------
-        DamageError
-            Where the graph does not hold these bicliques.
+        Raises DamageError where the graph does not hold these bicliques.
         """
         smaller = offsets_and_ids(table["smaller"].combine_chunks())
         numbers = [values_of(table[name]) for name in ("n_left", "n_right", "root")]

@@ -95,15 +95,8 @@ class ChangedEdges:
 def read_edge_rows(folder: GraphFolder, record: StoredGraph | None = None) -> EdgeRows:
     """Read all edges as rows.
 
-    Parameters
-    ----------
-    folder, record
-        A graph, and its graph.json where that was read already.
-
-    Raises
-    ------
-    DamageError
-        Where a file is damaged, or the base is not the one that the graph was made of.
+    `folder`, `record`: a graph, and its graph.json where that was read already. Raises DamageError
+    where a file is damaged, or the base is not the one that the graph was made of.
     """
     record = record or folder.record()
     base = folder.base(record)

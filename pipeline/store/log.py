@@ -113,19 +113,10 @@ def last_of_source(store: Store, source: str) -> Checks | None:
 def make_next(folder: RunFolder, created: str, follows: str | None = None, asked: RunRecord | None = None) -> None:
     """Make a run, which is published, the latest: give it the next number.
 
-    Parameters
-    ----------
-    folder, created
-        The run, and when it was published, or rolled back to.
-    follows
-        The run that must be the latest until then; None: whichever is.
-    asked
-        Its run.json: what it needs must stay; None: nothing is looked for.
-
-    Raises
-    ------
-    Overtaken
-        Where another one is the latest, or one of the records is gone or about to go.
+    `folder`, `created`: the run, and when it was published, or rolled back to. `follows`: the run
+    that must be the latest until then; None: whichever is. `asked`: its run.json: what it needs
+    must stay; None: nothing is looked for. Raises Overtaken where another one is the latest, or one
+    of the records is gone or about to go.
     """
     store, needed = folder.store, [] if asked is None else needs(RunRecord.at, asked)
     number, entry = last_number(store), Numbered(run=folder.run, created=created)
@@ -186,10 +177,8 @@ def tell_source(store: Store, number: int, entry: Numbered) -> None:
 def refuse_many_writers(store: Store, *, one_writer: bool) -> None:
     """Refuse to change a store that cannot tell who came first, unless nobody else changes it.
 
-    Raises
-    ------
-    InputError
-        Where the object store overwrites what is to be created only where it is absent.
+    Raises InputError where the object store overwrites what is to be created only where it is
+    absent.
     """
     if one_writer or store.root.is_local:
         return
@@ -212,13 +201,8 @@ def refuse_many_writers(store: Store, *, one_writer: bool) -> None:
 def next_to_number(records: Mapping[str, Record]) -> tuple[int, Numbered] | None:
     """Return the entry that is missing at the end of the log, and its number.
 
-    Parameters
-    ----------
-    records
-        The sound records of a store, by path.
+    `records`: the sound records of a store, by path.
 
-    Notes
-    -----
     A run that was published later than any numbered one was, or was gone back to, and goes on from
     the last, was to be the latest: its process was killed, or its number is gone. One that goes on
     from another run was overtaken.

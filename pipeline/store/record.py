@@ -158,10 +158,7 @@ def text_of(place: str, record: Record) -> bytes:
 def record_of(place: str, data: bytes) -> Record:
     """Return the record that a file of the store holds.
 
-    Raises
-    ------
-    ValueError
-        Where it is damaged, or belongs to another place; its text says which.
+    Raises ValueError where it is damaged, or belongs to another place; its text says which.
 
     Examples
     --------
@@ -197,12 +194,8 @@ def _in_words(error: ValidationError) -> str:
 def sealed(place: str, kind: str, content: Mapping[str, Any]) -> bytes:
     r"""Return the text of a record.
 
-    Parameters
-    ----------
-    place, kind
-        Its path in the store, and what kind of record it is.
-    content
-        Its entries; JSON values.
+    `place`, `kind`: its path in the store, and what kind of record it is. `content`: its entries;
+    JSON values.
 
     Examples
     --------
@@ -219,10 +212,8 @@ def sealed(place: str, kind: str, content: Mapping[str, Any]) -> bytes:
 def unsealed(place: str, data: bytes) -> tuple[str, bytes]:
     """Return the kind of a record, and its content as JSON.
 
-    Raises
-    ------
-    ValueError
-        Where a byte of it changed, or it belongs to another place; its text says which.
+    Raises ValueError where a byte of it changed, or it belongs to another place; its text says
+    which.
     """
     body, _, ending = data.rpartition(SEAL_BEGINS)
     if ending != _ending(body):

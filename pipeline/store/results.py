@@ -169,10 +169,7 @@ class Run:
     def table(self, ids: bool = True) -> pa.Table:
         """Return all bicliques as one Arrow table.
 
-        Parameters
-        ----------
-        ids
-            Whether the lists hold original ids; otherwise dense ones.
+        `ids`: whether the lists hold original ids; otherwise dense ones.
         """
         parts = [part.read() for part in self.parts.values()]
         return self._labelled(pa.concat_tables([empty_table(SCHEMA), *parts]), ids)
@@ -210,10 +207,7 @@ class Run:
     def dense(self, side: Side, label: object) -> int:
         """Return the dense id of an original one.
 
-        Raises
-        ------
-        InputError
-            Where the side has no such vertex.
+        Raises InputError where the side has no such vertex.
         """
         labels = self.left_ids if side == "left" else self.right_ids
         found = place_of(label, labels, self.fold)
@@ -226,12 +220,9 @@ class Run:
     def chosen(self, choice: Choice) -> Iterator[pa.Table]:
         """Yield the bicliques that a choice takes, with dense ids, a row group at a time.
 
-        Returns
-        -------
-        Iterator of pyarrow.Table
-            Columns biclique_id (partition times 2**32 plus the row in its file, so that it stays
-            the same while a run goes on), left, right, n_left, n_right, root, and those of the
-            run's objectives.
+        Returns columns biclique_id (partition times 2**32 plus the row in its file, so that it
+        stays the same while a run goes on), left, right, n_left, n_right, root, and those of the
+        run's objectives.
         """
         members = self._members(choice)
         for number, part in self.parts.items():
@@ -425,19 +416,10 @@ class _CheckedFiles(pafs.FSSpecHandler):  # type: ignore[misc]
 def open_run(store: Store | str | os.PathLike[str], run: str | None = None) -> Run:
     """Open a run of a store; a warning is logged where it is not published whole.
 
-    Parameters
-    ----------
-    store
-        A store, its path or its URL.
-    run
-        Name of the run, or the beginning of one; by default the one that was published last.
-
-    Raises
-    ------
-    InputError
-        Where there is no such run, or several begin so.
-    DamageError
-        Where its records are damaged or contradict each other, or data files are missing.
+    `store`: a store, its path or its URL. `run`: name of the run, or the beginning of one; by
+    default the one that was published last. Raises InputError where there is no such run, or
+    several begin so. Raises DamageError where its records are damaged or contradict each other, or
+    data files are missing.
 
     Examples
     --------

@@ -95,10 +95,7 @@ class HashingSink(io.RawIOBase):
     def finish(self) -> None:
         """Wait until all is on the disk, where it goes to one.
 
-        Raises
-        ------
-        OSError
-            Where the disk failed, now or before.
+        Raises OSError where the disk failed, now or before.
         """
         if self._flushing is not None:
             self._flushing.result()

@@ -56,17 +56,9 @@ class Look:
 def look(place: str) -> Look:
     """Look what lies in a place.
 
-    Parameters
-    ----------
-    place
-        A folder or prefix (all tables below it), a glob, or a file; a path or an fsspec URL. A
-        folder may be empty, and an object store knows no folders: there a prefix may have no object
-        yet.
-
-    Raises
-    ------
-    InputError
-        Where it cannot be reached, or is a local folder that is not there.
+    `place`: a folder or prefix (all tables below it), a glob, or a file; a path or an fsspec URL. A
+    folder may be empty, and an object store knows no folders: there a prefix may have no object
+    yet. Raises InputError where it cannot be reached, or is a local folder that is not there.
     """
     fs, path = file_system(place)
     fs.invalidate_cache()  # of listings: other processes write

@@ -66,15 +66,8 @@ class Way:
 def choose_way(search: kernels.ChangeSearch, bicliques: int) -> Way:
     """Choose how a version is made.
 
-    Parameters
-    ----------
-    search
-        The search of what changes.
-    bicliques
-        Those of the version before.
+    `bicliques`: those of the version before.
 
-    Notes
-    -----
     The estimate is seeded, so that the same batch is always made in the same way. A rough one takes
     2 to 17 ms, an exact one 15 to 80, up to a quarter of an update by a thousandth of the edges.
     """
