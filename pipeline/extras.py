@@ -19,12 +19,7 @@ from bicliq.pipeline.redact import without_secrets
 class Extra:
     """Libraries that are installed by one name.
 
-    Parameters
-    ----------
-    modules
-        What is imported of them.
-    use
-        What needs them, in words.
+    `modules`: what is imported of them. `use`: what needs them, in words.
     """
 
     modules: tuple[str, ...]

@@ -29,17 +29,11 @@ Numbers = np.ndarray[Any, Any]
 class Fitting:
     """Groups that fit the rules.
 
-    Parameters
-    ----------
-    groups
-        How many there are.
-    shown
-        The first of them, by surprise where a rule asks for it, else by edges: left, right
-        (labels), n_left, n_right, n_edges, surprise (how far it is beyond chance, in nats),
-        expected (edges that chance gives it), and reasons in words. Without a rule those beyond
-        chance.
-    proven
-        Whether there are no better ones; False where the time for that was over.
+    `groups`: how many there are. `shown`: the first of them, by surprise where a rule asks for it,
+    else by edges: left, right (labels), n_left, n_right, n_edges, surprise (how far it is beyond
+    chance, in nats), expected (edges that chance gives it), and reasons in words. Without a rule
+    those beyond chance. `proven`: whether there are no better ones; False where the time for that
+    was over.
     """
 
     groups: int

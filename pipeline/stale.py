@@ -19,12 +19,8 @@ LOOKS_APART = 60.0
 class StaleStore:
     """Tells that nothing was published in a store for too long: once, until something is.
 
-    Parameters
-    ----------
-    settings
-        Those of the store; `settings.notify` says after how many hours, and whom to tell.
-    what
-        The table or the folder that the versions are made of.
+    `settings`: those of the store; `settings.notify` says after how many hours, and whom to tell.
+    `what`: the table or the folder that the versions are made of.
     """
 
     def __init__(self, settings: Settings, what: str) -> None:

@@ -45,16 +45,9 @@ LEAST_NAMED = 3
 class Top:
     """What the first lines of a file of baskets or gene sets say.
 
-    Parameters
-    ----------
-    last
-        The last line above them; 0: there is none.
-    delimiter
-        What stands between items; None: blanks.
-    assumed
-        What was taken for granted.
-    weighted
-        Whether a weight stands behind each member of a gene set.
+    `last`: the last line above them; 0: there is none. `delimiter`: what stands between items;
+    None: blanks. `assumed`: what was taken for granted. `weighted`: whether a weight stands behind
+    each member of a gene set.
     """
 
     last: int

@@ -33,13 +33,8 @@ LONGEST = 64 << 20
 class Block:
     """Whole lines of a text file.
 
-    Parameters
-    ----------
-    framed
-        The lines, with a line break added before the first and one after the last: so every field
-        has neighbours.
-    line
-        Number of the first line in the file, from 1.
+    `framed`: the lines, with a line break added before the first and one after the last: so every
+    field has neighbours. `line`: number of the first line in the file, from 1.
     """
 
     framed: bytes

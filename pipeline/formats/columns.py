@@ -40,12 +40,8 @@ def wants_time(settings: IngestSettings) -> bool:
 class Columns:
     """Positions of the columns that were chosen, from 0.
 
-    Parameters
-    ----------
-    left, right, weight, time
-        The positions; weight and time only where they are wanted.
-    by_name
-        Whether each was found by its name.
+    `left`, `right`, `weight`, `time`: the positions; weight and time only where they are wanted.
+    `by_name`: whether each was found by its name.
     """
 
     left: int

@@ -25,16 +25,9 @@ PIECE = 1 << 18
 class Record:
     """A row of a text file as it stands there.
 
-    Parameters
-    ----------
-    line
-        Number of its first line, from 1.
-    fields
-        Its fields; bytes that are no UTF-8 are lone surrogates.
-    quoted
-        Whether each field was in quotes.
-    problem
-        What is wrong with its quotes, if something is; it has no fields then.
+    `line`: number of its first line, from 1. `fields`: its fields; bytes that are no UTF-8 are lone
+    surrogates. `quoted`: whether each field was in quotes. `problem`: what is wrong with its
+    quotes, if something is; it has no fields then.
     """
 
     line: int

@@ -58,12 +58,7 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 class Files:
     """Files that are one table, in this order.
 
-    Parameters
-    ----------
-    name
-        What they are called in messages and records.
-    uris
-        Their paths or URLs.
+    `name`: what they are called in messages and records. `uris`: their paths or URLs.
 
     Examples
     --------

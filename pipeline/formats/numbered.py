@@ -25,14 +25,8 @@ DIMACS_SUFFIXES = (".clq", ".col", ".dimacs")
 class NumberedEdges:
     """The edges of a file that numbers its vertices.
 
-    Parameters
-    ----------
-    n
-        Number of vertices.
-    edges
-        int64, shape (rows, 2): both ends of each row, from 1.
-    dropped
-        Rows that are no edges, by reason.
+    `edges`: int64, shape (rows, 2): both ends of each row, from 1. `dropped`: rows that are no
+    edges, by reason.
     """
 
     n: int

@@ -121,12 +121,8 @@ def on(backend: str, *arrays: Any) -> tuple[Any, ...]:
 class DeviceParquetWriter:
     """Writes tables as a Parquet file, encoded and compressed on the device by cuDF.
 
-    Parameters
-    ----------
-    sink
-        A binary file, which is written as the row groups come.
-    options
-        Options of cuDF's `ParquetWriter`.
+    `sink`: a binary file, which is written as the row groups come. `options`: options of cuDF's
+    `ParquetWriter`.
     """
 
     def __init__(self, sink: Any, **options: Any) -> None:

@@ -39,12 +39,8 @@ WORKERLESS_SECONDS = 300.0
 class Here:
     """What a task knows of the process that it runs in.
 
-    Parameters
-    ----------
-    tell
-        Tells whoever handed the task out something, such as how far it is.
-    sharers
-        Tasks that run on this machine at the same time, this one included.
+    `tell`: tells whoever handed the task out something, such as how far it is. `sharers`: tasks
+    that run on this machine at the same time, this one included.
     """
 
     tell: Callable[[Any], None]
@@ -69,16 +65,8 @@ Task = Callable[[Here], Any]
 class Ended:
     """How a task ended.
 
-    Parameters
-    ----------
-    number
-        The number that it was handed out with.
-    value
-        What it returned.
-    error
-        Why it failed; None where it did not.
-    worker
-        Name of the worker that did it; None in this process.
+    `number`: the number that it was handed out with. `value`: what it returned. `error`: why it
+    failed; None where it did not. `worker`: name of the worker that did it; None in this process.
     """
 
     number: int
@@ -189,14 +177,8 @@ class Slots:
     It travels with every task. Machines are many and mostly alike, so only those are named that
     differ from most.
 
-    Parameters
-    ----------
-    all
-        Of all machines together.
-    usual
-        Of a machine that is not named, or came later; None: there was no machine yet.
-    others
-        Of those that differ.
+    `all`: of all machines together. `usual`: of a machine that is not named, or came later; None:
+    there was no machine yet.
 
     Examples
     --------

@@ -59,12 +59,8 @@ def standing(
 class Watched:
     """A search whose scheduler is told now and then how far it is.
 
-    Parameters
-    ----------
-    client
-        A Dask client; None: there is nobody to tell.
-    run, asks
-        Name of the run, and "bicliques" or "counts".
+    `client`: a Dask client; None: there is nobody to tell. `run`, `asks`: name of the run, and
+    "bicliques" or "counts".
 
     Notes
     -----

@@ -66,16 +66,9 @@ SETTING = {"data": "data backend", "search": "backend"}
 class Place:
     """The machine that a stage runs on.
 
-    Parameters
-    ----------
-    stage
-        "data" (tables and graphs, which take cuDF and CuPy on a GPU) or "search" (the kernels).
-    asked
-        What the settings say: "auto", "cpu" or "cuda".
-    backend
-        What that comes to: "cpu" or "cuda".
-    why
-        The reason, in words.
+    `stage`: "data" (tables and graphs, which take cuDF and CuPy on a GPU) or "search" (the
+    kernels). `asked`: what the settings say: "auto", "cpu" or "cuda". `backend`: what that comes
+    to: "cpu" or "cuda". `why`: the reason, in words.
     """
 
     stage: Stage

@@ -34,12 +34,8 @@ bound."""
 class InducedPart:
     """The subgraph of some vertices, on the host.
 
-    Parameters
-    ----------
-    vertices
-        int32, ascending: their numbers in the whole graph.
-    indptr, indices
-        Symmetric CSR in numbers of the part.
+    `vertices`: int32, ascending: their numbers in the whole graph. `indptr`, `indices`: symmetric
+    CSR in numbers of the part.
     """
 
     vertices: Int32s

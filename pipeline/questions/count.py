@@ -81,16 +81,8 @@ def count_table(source: Edges, asked: CountAsked, settings: Settings, null: Null
 class CountJob(Job):
     """What the stages of a count hand on, besides.
 
-    Parameters
-    ----------
-    asked
-        The question.
-    name, method
-        Name of the run, and the search of its partitions.
-    counted
-        Partitions that this call counted.
-    record
-        The answer.
+    `asked`: the question. `name`, `method`: name of the run, and the search of its partitions.
+    `counted`: partitions that this call counted. `record`: the answer.
     """
 
     asked: CountAsked

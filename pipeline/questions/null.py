@@ -28,16 +28,9 @@ Best = Callable[[Any, float, float | None], kernels.FindResult]
 class Null:
     """Which random tables are asked the same.
 
-    Parameters
-    ----------
-    tables, seed
-        How many, and which: table i is that of seed + i.
-    seconds
-        For all of them together; None: no limit.
-    threads
-        That make tables ahead, while others are asked; 0: as many as there are cores.
-    tell
-        Called with the tables that are done, and all of them.
+    `tables`, `seed`: how many, and which: table i is that of seed + i. `seconds`: for all of them
+    together; None: no limit. `threads`: that make tables ahead, while others are asked; 0: as many
+    as there are cores. `tell`: called with the tables that are done, and all of them.
 
     Raises
     ------

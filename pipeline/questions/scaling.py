@@ -45,18 +45,9 @@ Attribute = tuple[str, npt.NDArray[np.bool_]]
 class Column:
     """What the rows of a table have in a column.
 
-    Parameters
-    ----------
-    name
-        Of the column.
-    levels
-        What its rows have, each once; ascending, or as ordered categories are.
-    numbers
-        The levels as numbers, if they are.
-    is_ordered
-        Whether levels have an order that means something.
-    codes
-        The level of each row; -1: it has no value.
+    `levels`: what its rows have, each once; ascending, or as ordered categories are. `numbers`: the
+    levels as numbers, if they are. `is_ordered`: whether levels have an order that means something.
+    `codes`: the level of each row; -1: it has no value.
     """
 
     name: str

@@ -32,12 +32,8 @@ MOST_COMPARED = 2_000_000
 class TwoStep:
     """How many others the vertices of a side share something with.
 
-    Parameters
-    ----------
-    looked_at, vertices
-        Vertices that were looked at, and all of the side.
-    histogram
-        Pairs (others, vertices looked at with so many), ascending.
+    `looked_at`, `vertices`: vertices that were looked at, and all of the side. `histogram`: pairs
+    (others, vertices looked at with so many), ascending.
     """
 
     looked_at: int

@@ -30,14 +30,8 @@ CHOSEN = ("csv", "tsv", "parquet")
 class Times:
     """When edges were first seen.
 
-    Parameters
-    ----------
-    first, last
-        Of all edges of the tables, in Unix seconds.
-    of
-        By the labels of an edge, in Unix seconds.
-    to_the_second
-        Whether people are told more than the day.
+    `first`, `last`: of all edges of the tables, in Unix seconds. `of`: by the labels of an edge, in
+    Unix seconds. `to_the_second`: whether people are told more than the day.
     """
 
     first: float
@@ -70,12 +64,8 @@ def day(seconds: float) -> str:
 class Timed:
     """What a page says of a group in step.
 
-    Parameters
-    ----------
-    times
-        When its members acted.
-    surprise, expected
-        How far it is beyond chance, and how many of its pairs chance puts into its windows.
+    `times`: when its members acted. `surprise`, `expected`: how far it is beyond chance, and how
+    many of its pairs chance puts into its windows.
     """
 
     times: Times

@@ -40,14 +40,9 @@ RANKS = ("stability", "support", "n_objects", "n_attributes")
 class Context:
     """Who has what, those without a cross included.
 
-    Parameters
-    ----------
-    graph
-        Objects are left vertices, attributes right ones.
-    objects, attributes
-        Their labels; null where a format does not tell that of an empty row.
-    record
-        How the table was read, and its `account`.
+    `graph`: objects are left vertices, attributes right ones. `objects`, `attributes`: their
+    labels; null where a format does not tell that of an empty row. `record`: how the table was
+    read, and its `account`.
     """
 
     graph: BipartiteGraph

@@ -68,16 +68,9 @@ LETTERS = {0x9, 0xA, 0xD}
 class Exported:
     """What an export wrote.
 
-    Parameters
-    ----------
-    path, format
-        The file.
-    bicliques, members
-        Bicliques in it, and the members of all of them.
-    bytes
-        Its size.
-    guarded
-        Labels that could be taken for formulas, and got an apostrophe before them.
+    `path`, `format`: the file. `bicliques`, `members`: bicliques in it, and the members of all of
+    them. `bytes`: its size. `guarded`: labels that could be taken for formulas, and got an
+    apostrophe before them.
     """
 
     path: str

@@ -27,16 +27,9 @@ if TYPE_CHECKING:
 class ExportedLattice:
     """What an export of a lattice wrote.
 
-    Parameters
-    ----------
-    path, format
-        The file.
-    concepts, covers
-        Concepts and cover edges in it; of ".cxt", which holds the context, none.
-    bytes
-        Its size, that of the second file of Parquet included.
-    edges_path
-        The second file of Parquet, with the cover edges.
+    `path`, `format`: the file. `concepts`, `covers`: concepts and cover edges in it; of ".cxt",
+    which holds the context, none. `bytes`: its size, that of the second file of Parquet included.
+    `edges_path`: the second file of Parquet, with the cover edges.
     """
 
     path: str

@@ -30,14 +30,8 @@ APART = '[,"]|^\\s|\\s$|^$'
 class ExportedRows:
     """What an export of such rows wrote.
 
-    Parameters
-    ----------
-    path, format
-        The file.
-    rows, bytes
-        Rows in it, and its size.
-    guarded
-        Cells that could be taken for formulas, and got an apostrophe before them.
+    `path`, `format`: the file. `rows`, `bytes`: rows in it, and its size. `guarded`: cells that
+    could be taken for formulas, and got an apostrophe before them.
     """
 
     path: str

@@ -92,10 +92,7 @@ class _Table:
 class Kept:
     """A list of device arrays; beyond its budget they lie on the host until they are asked for.
 
-    Parameters
-    ----------
-    budget
-        Bytes that may stay on the device.
+    `budget`: bytes that may stay on the device.
     """
 
     def __init__(self, budget: int) -> None:
@@ -162,12 +159,7 @@ def _read(source: EdgeSource, settings: IngestSettings, progress: Callable[[int,
 class DeviceRows:
     """Rows in a frame of the device, for the policies (`ingest_policies.Rows`).
 
-    Parameters
-    ----------
-    frame
-        The rows that are left.
-    settings
-        How equal labels are taken.
+    `frame`: the rows that are left. `settings`: how equal labels are taken.
     """
 
     frame: Any

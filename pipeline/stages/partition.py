@@ -83,15 +83,9 @@ class Partition:
 class Layout:
     """What all partitions of a run are cut from; made once for many.
 
-    Parameters
-    ----------
-    plan
-        The plan, with its arrays where those of the graph lie.
-    by_root, by_row
-        The graph by its roots; and by the other side, with the places of roots in the order of the
-        plan for their neighbours.
-    hashes
-        Hashes of the labels of both sides.
+    `plan`: the plan, with its arrays where those of the graph lie. `by_root`, `by_row`: the graph
+    by its roots; and by the other side, with the places of roots in the order of the plan for their
+    neighbours. `hashes`: hashes of the labels of both sides.
     """
 
     plan: Plan

@@ -59,10 +59,7 @@ class LargerSides:
     A version has a graph for each of its layers. A process holds those that were read last, at most
     `GRAPHS_HELD`.
 
-    Parameters
-    ----------
-    graph
-        Folder of the graph.
+    `graph`: folder of the graph.
     """
 
     _held: ClassVar[deque[LargerSides]] = deque()
@@ -113,15 +110,9 @@ class LargerSides:
 class BicliqueReader:
     """Reads one data file, in one thread.
 
-    Parameters
-    ----------
-    source
-        The open file.
-    sides
-        Where larger sides are found that are not stored, by the graph of the file.
-    surprise
-        Of the graph by whose degrees bicliques are valued: by default that of the file. A later one
-        has other degrees, so that the file's column does not count.
+    `source`: the open file. `sides`: where larger sides are found that are not stored, by the graph
+    of the file. `surprise`: of the graph by whose degrees bicliques are valued: by default that of
+    the file. A later one has other degrees, so that the file's column does not count.
     """
 
     def __init__(self, source: Any, sides: LargerSides, surprise: Surprise | None = None) -> None:

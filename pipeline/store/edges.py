@@ -38,12 +38,8 @@ Ids = npt.NDArray[np.int32]
 class EdgeRows:
     """Edges as rows of the left side.
 
-    Parameters
-    ----------
-    indptr, indices
-        int64, shape (n_left + 1,), and int32, shape (n_edges,); each row ascends.
-    weights
-        float64, shape (n_edges,), or None.
+    `indptr`, `indices`: int64, shape (n_left + 1,), and int32, shape (n_edges,); each row ascends.
+    `weights`: float64, shape (n_edges,), or None.
     """
 
     indptr: npt.NDArray[np.int64]

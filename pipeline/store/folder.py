@@ -63,14 +63,8 @@ MEND = "`bicliq verify` names what is damaged, and with --repair mends what can 
 class Folder:
     """A folder of a store.
 
-    Parameters
-    ----------
-    fs
-        The fsspec file system.
-    root
-        Path of the store in it.
-    place
-        Path of the folder in the store, as ``runs/3f2a``; empty for the store itself.
+    `fs`: the fsspec file system. `root`: path of the store in it. `place`: path of the folder in
+    the store, as ``runs/3f2a``; empty for the store itself.
     """
 
     fs: Any

@@ -58,14 +58,8 @@ class Entry:
 class StoredFile(Entry):
     """A file as a record names it.
 
-    Parameters
-    ----------
-    name
-        Its name in the folder of the record (that of the graph, the run or the clique).
-    bytes
-        Its size.
-    checksum
-        xxh3-128 of its bytes, in hex.
+    `name`: its name in the folder of the record (that of the graph, the run or the clique).
+    `bytes`: its size. `checksum`: xxh3-128 of its bytes, in hex.
     """
 
     name: Annotated[str, AfterValidator(_inside)]
@@ -77,10 +71,7 @@ class StoredFile(Entry):
 class Record(Entry):
     """What all kinds have: the files that they name.
 
-    Parameters
-    ----------
-    stored
-        The files, which are in the folder of the record's graph, run or clique.
+    `stored`: the files, which are in the folder of the record's graph, run or clique.
     """
 
     kind: ClassVar[str]

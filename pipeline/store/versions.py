@@ -46,14 +46,8 @@ NOBODY = np.zeros(0, np.int32)
 class Layer:
     """What one update changed: its record, which names the two files.
 
-    Parameters
-    ----------
-    folder
-        The run that the update made.
-    record
-        Its run.json.
-    below
-        The layer that it stands on; None: the base.
+    `folder`: the run that the update made. `record`: its run.json. `below`: the layer that it
+    stands on; None: the base.
     """
 
     folder: RunFolder

@@ -36,10 +36,7 @@ class Surprise:
 
     The graph is read when it is first asked for.
 
-    Parameters
-    ----------
-    graph
-        Whose degrees count.
+    `graph`: whose degrees count.
 
     Examples
     --------

@@ -283,12 +283,7 @@ def _search_seconds(base: RunFolder) -> float | None:
 class _Rows:
     """The bicliques of a version by the partitions of a new plan.
 
-    Parameters
-    ----------
-    opened
-        The version.
-    base, plan
-        The plan of its base, and the new one, which extends it.
+    `base`, `plan`: the plan of its base, and the new one, which extends it.
     """
 
     def __init__(self, opened: OpenedRun, base: Plan, plan: Plan) -> None:

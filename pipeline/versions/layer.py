@@ -79,12 +79,7 @@ class Roots:
 
     Vertices that the plan does not know come after all others, by their ids.
 
-    Parameters
-    ----------
-    plan
-        Of the base.
-    n_vertices
-        Vertices of the enumerated side, the new ones as well.
+    `plan`: of the base. `n_vertices`: vertices of the enumerated side, the new ones as well.
     """
 
     def __init__(self, plan: Plan, n_vertices: int) -> None:

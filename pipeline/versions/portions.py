@@ -41,14 +41,9 @@ AsRows = Callable[[Step, kernels.ChangeSearch, int, Way], AnyChanges]
 class Found:
     """What an update changes, and what searched it.
 
-    Parameters
-    ----------
-    changes
-        What appeared and vanished, as lists or as rows.
-    backend, threads
-        What it ran on, as in a manifest; the threads of one worker, at most.
-    workers
-        Workers of the cluster that took part; 0: this process alone.
+    `changes`: what appeared and vanished, as lists or as rows. `backend`, `threads`: what it ran
+    on, as in a manifest; the threads of one worker, at most. `workers`: workers of the cluster that
+    took part; 0: this process alone.
     """
 
     changes: AnyChanges

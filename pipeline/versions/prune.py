@@ -40,14 +40,8 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 class Removed:
     """Something that goes.
 
-    Parameters
-    ----------
-    what
-        Its path in the store, as ``runs/3f2a``.
-    why
-        Why nobody keeps it.
-    bytes
-        Size of its files.
+    `what`: its path in the store, as ``runs/3f2a``. `why`: why nobody keeps it. `bytes`: size of
+    its files.
     """
 
     what: str

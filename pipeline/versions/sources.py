@@ -43,17 +43,11 @@ CHANGED = ("mtime", "ETag", "etag", "md5Hash", "LastModified", "last_modified", 
 class SourceFile:
     """A file that an update takes, or a table in memory.
 
-    Parameters
-    ----------
-    uri, bytes, checksum
-        Its name, its size, and the xxh3-128 of its bytes, in hex; of a table what it is, and those
-        of its columns.
-    modified
-        What its file system says of its last change (a time or a tag), before it was read: a file
-        of which this and the size are the same is not read again.
-    in_memory
-        Whether it is a table in memory, which has no name of its own: given again, it is looked at
-        again.
+    `uri`, `bytes`, `checksum`: its name, its size, and the xxh3-128 of its bytes, in hex; of a
+    table what it is, and those of its columns. `modified`: what its file system says of its last
+    change (a time or a tag), before it was read: a file of which this and the size are the same is
+    not read again. `in_memory`: whether it is a table in memory, which has no name of its own:
+    given again, it is looked at again.
     """
 
     uri: str

@@ -44,17 +44,9 @@ very many neighbours make the subgraphs around the changes large that have few b
 class Way:
     """How a version is made.
 
-    Parameters
-    ----------
-    how
-        "changes": around the changed edges; "full run": the new graph is searched whole.
-    reason
-        Why, in words.
-    found
-        About how many bicliques the search around the changed edges finds; 0: so few that nobody
-        estimated them.
-    most
-        After how many it is given up; None: never.
+    `how`: "changes": around the changed edges; "full run": the new graph is searched whole.
+    `reason`: why, in words. `found`: about how many bicliques the search around the changed edges
+    finds; 0: so few that nobody estimated them. `most`: after how many it is given up; None: never.
     """
 
     how: Literal["changes", "full run"]
