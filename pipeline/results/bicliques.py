@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import needs
-from bicliq.pipeline.results.as_table import AsTable
+from bicliq.pipeline.results.as_table import SHOWN, InBatches, as_text
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS
 from bicliq.pipeline.store.choice import EVERYTHING, Choice
@@ -22,9 +22,6 @@ from bicliq.pipeline.store.worth import By
 if TYPE_CHECKING:
     from bicliq.pipeline.results.changes import Changes
     from bicliq.pipeline.results.export import Exported, Format
-
-SHOWN = 5
-"""Bicliques that the text of an object shows."""
 
 
 class Bounds(TypedDict, total=False):
@@ -42,7 +39,7 @@ class Bounds(TypedDict, total=False):
 
 
 @dataclass(frozen=True, repr=False)
-class Bicliques(AsTable):
+class Bicliques(InBatches):
     """Maximal bicliques with their original ids; all of a run, or those that were chosen.
 
     Parameters
@@ -75,17 +72,11 @@ class Bicliques(AsTable):
         """How many there are; a choice by sizes reads two columns for it."""
         return self.run.count(self.choice)
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield each as a dict of the columns of `schema`."""
-        for batch in self.batches():
-            yield from batch.to_pylist()
-
     def __repr__(self) -> str:
         of = "all" if self.choice == EVERYTHING else "chosen"
         more = "" if self.complete else ", not all there are"
-        shown = [f"  {row['left']} × {row['right']}" for row in self.top(SHOWN).to_pylist()]
-        lines = [line if len(line) <= 100 else line[:99] + "…" for line in shown]
-        return "\n".join([f"<{len(self):,} bicliques ({of}{more}) of run {self.run.run}; the largest:", *lines]) + ">"
+        lines = (f"{row['left']} × {row['right']}" for row in self.top(SHOWN).to_pylist())
+        return as_text(f"{len(self):,} bicliques ({of}{more}) of run {self.run.run}; the largest", lines)
 
     @property
     def complete(self) -> bool:
@@ -205,10 +196,6 @@ class Bicliques(AsTable):
             labels = pc.cast(lists.flatten(), kind)
             parts.append(pa.table({"biclique_id": ids, "side": pa.repeat(side, len(ids)), "label": labels}))
         return pa.concat_tables(parts)
-
-    def to_arrow(self) -> pa.Table:
-        """Return all of them as one Arrow table, with the columns of `page`."""
-        return pa.concat_tables([self.schema.empty_table(), *self.batches()])
 
     def to_networkx(self) -> Any:
         """Return a bipartite networkx Graph of groups and members, which needs networkx.
