@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,10 @@ def read_times(run: Run, steps: Iterable[Step], pictures: Iterable[GroupPicture]
     O(rows): each table is read once more.
     """
     shown = list(pictures)
-    members = [sorted({label for each in shown for label in labels(each)}) for labels in (_lefts, _rights)]
+    members = [
+        sorted({label for each in shown for label in labels(each)})
+        for labels in (attrgetter("left"), attrgetter("right"))
+    ]
     kinds = run.left_ids.type, run.right_ids.type
     wanted = [pa.array(side, kind) for side, kind in zip(members, kinds, strict=True)]
     found, bounds = [], []
@@ -107,14 +111,6 @@ def read_times(run: Run, steps: Iterable[Step], pictures: Iterable[GroupPicture]
 
 class _NoTimesError(Exception):
     """Raised when a table has no times to tell; its text says why."""
-
-
-def _lefts(picture: GroupPicture) -> list[Any]:
-    return picture.left
-
-
-def _rights(picture: GroupPicture) -> list[Any]:
-    return picture.right
 
 
 def _rows(steps: Iterable[Step]) -> Iterator[pa.RecordBatch]:

@@ -113,24 +113,20 @@ def two_hop(store: Store, graph_id: str, backend: str = "cpu") -> dict[str, dict
     """
     folder = store.graph(graph_id)
     place = place_graph(backend, stored_edges(folder))
-    sizes = place.run(lambda chosen: _two_hop_of_sides(read_graph(folder, chosen)))
+
+    def of_both(backend: str) -> dict[str, Int64s]:
+        graph = read_graph(folder, backend)
+        return {"left": all_two_hop(graph), "right": all_two_hop(graph.transpose())}
+
+    sizes = place.run(of_both)
     columns = {**_vertices(sizes["left"].size, sizes["right"].size), "two_hop": _both(sizes["left"], sizes["right"])}
     written = folder.write_table("two_hop.parquet", pa.table(columns), durable=False)
-    figures = {side: _figures(found) for side, found in sizes.items()}
+    figures: dict[str, dict[str, float]] = {
+        side: {"pairs": int(n.sum()), "largest": _largest(n), "mean": float(n.mean()) if n.size else 0.0}
+        for side, n in sizes.items()
+    }
     folder.write(TwoHop.at, TwoHop(stored=(written,), **figures), durable=False)
     return figures
-
-
-def _figures(found: Int64s) -> dict[str, float]:
-    return {
-        "pairs": int(found.sum()),
-        "largest": _largest(found),
-        "mean": float(found.mean()) if found.size else 0.0,
-    }
-
-
-def _two_hop_of_sides(graph: BipartiteGraph) -> dict[str, Int64s]:
-    return {"left": all_two_hop(graph), "right": all_two_hop(graph.transpose())}
 
 
 def all_two_hop(graph: BipartiteGraph) -> Int64s:

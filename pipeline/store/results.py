@@ -314,7 +314,9 @@ class Run:
             least = best[many - 1]["key"] if len(best) >= many else -math.inf
             if most >= least:
                 found = self._largest(part, many, by, least, choice, members)
-                best = sorted([*best, *found], key=_largest_first)[:many]
+                best = sorted(
+                    [*best, *found], key=lambda row: (-row["key"], -row["n_edges"], row["left"], row["right"])
+                )[:many]
         edges, *others = (OBJECTIVE_COLUMNS[one] for one in self._shown(by))
         schema = pa.schema([*SCHEMA.insert(4, edges), pa.field("biclique_id", pa.int64(), nullable=False), *others])
         table = table_of_rows(best[skip:], schema)
@@ -442,10 +444,6 @@ def open_run(store: Store | str | os.PathLike[str], run: str | None = None) -> R
     if not opened.state.complete:
         warn("run is not complete", run=opened.run, state=opened.state)
     return opened
-
-
-def _largest_first(row: dict[str, Any]) -> tuple[Any, ...]:
-    return (-row["key"], -row["n_edges"], row["left"], row["right"])
 
 
 def _largest_rows(
