@@ -47,17 +47,9 @@ NONE_FOUND = "None of them was found to be beyond chance in the time for that."
 def notify_finished(settings: Settings, record: dict[str, Any]) -> dict[str, Any] | None:
     """Tell that a run is published, if it fits the rules: with its groups that do, and why.
 
-    Parameters
-    ----------
-    settings
-        `settings.notify` says where to, and which runs are told.
-    record
-        Of `pipeline.run.RunSummary`.
-
-    Returns
-    -------
-    dict or None
-        What is worth telling, whether there is a webhook or not; None where nothing is.
+    `settings`: `settings.notify` says where to, and which runs are told. `record`: of
+    `pipeline.run.RunSummary`. Returns what is worth telling, whether there is a webhook or not;
+    None where nothing is.
     """
     return _notify(settings, record, record["run"], find_fitting, _finished)
 
@@ -65,17 +57,9 @@ def notify_finished(settings: Settings, record: dict[str, Any]) -> dict[str, Any
 def notify_updated(settings: Settings, record: dict[str, Any]) -> dict[str, Any] | None:
     """Tell that a version is committed, if the groups that appeared in it fit the rules.
 
-    Parameters
-    ----------
-    settings
-        As for `notify_finished`.
-    record
-        Of `pipeline.versions.update_record.UpdateRecord`; the version was made of what changed.
-
-    Returns
-    -------
-    dict or None
-        As of `notify_finished`.
+    `settings`: as for `notify_finished`. `record`: of
+    `pipeline.versions.update_record.UpdateRecord`; the version was made of what changed. Returns as
+    of `notify_finished`.
     """
     return _notify(settings, record, record["version"], find_appeared, _updated)
 
@@ -108,16 +92,8 @@ def _notify(
 def notify_failed(settings: Settings, what: str, reason: str, event: str = "failed") -> None:
     """Tell that a run failed, if the rules say so.
 
-    Parameters
-    ----------
-    settings
-        As for `notify_finished`.
-    what
-        The table or the graph that was to be searched.
-    reason
-        Why, in words.
-    event
-        "failed", or how else it ended: "crashed", "cancelled".
+    `settings`: as for `notify_finished`. `what`: the table or the graph that was to be searched.
+    `reason`: why, in words. `event`: "failed", or how else it ended: "crashed", "cancelled".
     """
     asked = settings.notify
     if asked.webhook is None or asked.webhook_on == "finished":

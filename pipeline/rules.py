@@ -30,17 +30,11 @@ Numbers = np.ndarray[Any, Any]
 class Fitting:
     """Groups that fit the rules.
 
-    Parameters
-    ----------
-    groups
-        How many there are.
-    shown
-        The first of them, by surprise where a rule asks for it, else by edges: left, right
-        (labels), n_left, n_right, n_edges, surprise (how far it is beyond chance, in nats),
-        expected (edges that chance gives it), and reasons in words. Without a rule those beyond
-        chance.
-    proven
-        Whether there are no better ones; False where the time for that was over.
+    `groups`: how many there are. `shown`: the first of them, by surprise where a rule asks for it,
+    else by edges: left, right (labels), n_left, n_right, n_edges, surprise (how far it is beyond
+    chance, in nats), expected (edges that chance gives it), and reasons in words. Without a rule
+    those beyond chance. `proven`: whether there are no better ones; False where the time for that
+    was over.
     """
 
     groups: int
@@ -88,17 +82,9 @@ def rules_in_words(asked: NotifySettings) -> list[str]:
 def find_fitting(run: Run, asked: NotifySettings, most: int) -> Fitting:
     """Count the groups of a run that fit the rules, and take the first of them.
 
-    Parameters
-    ----------
-    run
-        A published run.
-    asked
-        The rules. Where there are none, all groups fit, and those beyond chance are taken.
-    most
-        How many to take.
+    `run`: a published run. `asked`: the rules. Where there are none, all groups fit, and those
+    beyond chance are taken. `most`: how many to take.
 
-    Notes
-    -----
     Rules on edges alone read sizes, the groups that are shown, and the graph for what chance gives
     them. Rules on members or surprise read the lists of all groups with enough edges, once, a row
     group at a time; where surprise is a column of the run, those of the surprising ones alone.
@@ -121,15 +107,8 @@ def find_fitting(run: Run, asked: NotifySettings, most: int) -> Fitting:
 def find_appeared(run: Run, asked: NotifySettings, most: int) -> Fitting:
     """Count the groups that appeared in a version and fit the rules, and take the first of them.
 
-    Parameters
-    ----------
-    run
-        A version that an update made of what changed.
-    asked, most
-        As of `find_fitting`.
+    `run`: a version that an update made of what changed. `asked`, `most`: as of `find_fitting`.
 
-    Notes
-    -----
     A layer may hold what earlier updates changed as well, so what appeared is taken against the
     version before: O(changes).
     """

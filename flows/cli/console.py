@@ -324,12 +324,6 @@ def cliques(record: Record) -> str:
     )
 
 
-def generated(record: Record) -> str:
-    """What was written by `generate`."""
-    files = f"{many(record['files'], 'file')} of {record['bytes'] / 2**20:,.1f} MiB"
-    return f"{many(record['edges'], 'edge')} in {files}{' together' if record['files'] > 1 else ''}; {record['uri']}"
-
-
 def ingested(record: Record) -> str:
     """What a table became."""
     return f"graph {record['graph']}: {graph_size(record)}; {record['uri']}\n{columns_read(record['summary'])}"

@@ -98,10 +98,7 @@ class Actions:
     def within(self, length: int) -> tuple[Int64s, Int64s]:
         """Say of each action which ones are on the same right vertex within so many microseconds.
 
-        Returns
-        -------
-        int64, int64
-            The first of them, and where they end.
+        Returns the first of them, and where they end.
         """
         base = self.right.astype(np.int64) * len(self.times)
         first = np.searchsorted(self.times, self.times - length)[self.moment]
@@ -159,10 +156,7 @@ def blocks_of(counts: Int64s, most: int = AT_ONCE) -> Iterator[slice]:
 def rights_of_keys(key: Int64s, right: Int32s) -> tuple[Int64s, Int64s, Int64s]:
     """Count the different right vertices of each key; those of one key come in ascending order.
 
-    Returns
-    -------
-    order, starts, counts
-        What sorts the keys, where each begins in that order, and its right vertices.
+    Returns what sorts the keys, where each begins in that order, and its right vertices.
 
     Examples
     --------

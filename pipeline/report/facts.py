@@ -33,12 +33,8 @@ MOST_COMPARED = 2_000_000
 class TwoStep:
     """How many others the vertices of a side share something with.
 
-    Parameters
-    ----------
-    looked_at, vertices
-        Vertices that were looked at, and all of the side.
-    histogram
-        Pairs (others, vertices looked at with so many), ascending.
+    `looked_at`, `vertices`: vertices that were looked at, and all of the side. `histogram`: pairs
+    (others, vertices looked at with so many), ascending.
     """
 
     looked_at: int
@@ -90,13 +86,8 @@ class Facts:
 def gather(run: Run) -> Facts:
     """Read what a report says of a published run.
 
-    Raises
-    ------
-    StorageError
-        Where the run is not published, or something is damaged.
+    Raises StorageError where the run is not published, or something is damaged.
 
-    Notes
-    -----
     Reads the graph, the sizes of all bicliques and the largest of them, and the edge table again
     where it has times: O(rows + bicliques) time, O(edges) memory. The search for surprising groups
     ends after `pipeline.report.groups.SECONDS`.

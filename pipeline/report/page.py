@@ -17,26 +17,10 @@ from bicliq.pipeline.store.results import Run
 def write_report(run: Run, path: str | os.PathLike[str] | None = None, *, overwrite: bool = True) -> str:
     """Write the report of a published run, or of the counts of one, as one page of HTML.
 
-    Parameters
-    ----------
-    run
-        The run.
-    path
-        Path or fsspec URL; by default reports/<run>.html in the store.
-    overwrite
-        Whether a file that is there is replaced.
-
-    Returns
-    -------
-    str
-        Where it is.
-
-    Raises
-    ------
-    InputError
-        Where the file is there already, and shall not be replaced.
-    StorageError
-        Where the run is not published, is damaged, or the page cannot be written.
+    `path`: path or fsspec URL; by default reports/<run>.html in the store. `overwrite`: whether a
+    file that is there is replaced. Raises InputError where the file is there already, and shall not
+    be replaced. Raises StorageError where the run is not published, is damaged, or the page cannot
+    be written.
     """
     place = place_of(run.store, run.run) if path is None else path
     return write_page(place, lambda: _text(run), overwrite=overwrite)

@@ -285,16 +285,9 @@ def filled_table(
 ) -> str:
     """A table that the page's script fills, sorts and filters.
 
-    Parameters
-    ----------
-    title, said
-        Its heading, and what is said of it.
-    keys
-        What the columns of numbers are called, by their keys in the rows.
-    sides, what
-        What both sides of a row are called, and the rows.
-    least
-        How many members either side of a row has, at least.
+    `title`, `said`: its heading, and what is said of it. `keys`: what the columns of numbers are
+    called, by their keys in the rows. `sides`, `what`: what both sides of a row are called, and the
+    rows. `least`: how many members either side of a row has, at least.
     """
     heads = "".join(
         f'<th class="n" scope="col" data-key="{key}"><button type="button">{name}</button></th>'

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import needs
-from bicliq.pipeline.results.as_table import AsTable
+from bicliq.pipeline.results.as_table import SHOWN, InBatches, as_text
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.acted import WINDOW
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS
@@ -24,9 +24,6 @@ from bicliq.pipeline.store.worth import By
 if TYPE_CHECKING:
     from bicliq.pipeline.results.changes import Changes
     from bicliq.pipeline.results.export import Exported, Format
-
-SHOWN = 5
-"""Bicliques that the text of an object shows."""
 
 
 class Bounds(TypedDict, total=False):
@@ -44,7 +41,7 @@ class Bounds(TypedDict, total=False):
 
 
 @dataclass(frozen=True, repr=False)
-class Bicliques(AsTable):
+class Bicliques(InBatches):
     """Maximal bicliques with their original ids; all of a run, or those that were chosen.
 
     Parameters
@@ -77,17 +74,11 @@ class Bicliques(AsTable):
         """How many there are; a choice by sizes reads two columns for it."""
         return self.run.count(self.choice)
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield each as a dict of the columns of `schema`."""
-        for batch in self.batches():
-            yield from batch.to_pylist()
-
     def __repr__(self) -> str:
         of = "all" if self.choice == EVERYTHING else "chosen"
         more = "" if self.complete else ", not all there are"
-        shown = [f"  {row['left']} × {row['right']}" for row in self.top(SHOWN).to_pylist()]
-        lines = [line if len(line) <= 100 else line[:99] + "…" for line in shown]
-        return "\n".join([f"<{len(self):,} bicliques ({of}{more}) of run {self.run.run}; the largest:", *lines]) + ">"
+        lines = (f"{row['left']} × {row['right']}" for row in self.top(SHOWN).to_pylist())
+        return as_text(f"{len(self):,} bicliques ({of}{more}) of run {self.run.run}; the largest", lines)
 
     @property
     def complete(self) -> bool:
@@ -214,10 +205,6 @@ class Bicliques(AsTable):
                 part |= {field.name: pc.struct_field(at, field.name) for field in WINDOW}
             parts.append(pa.table(part))
         return pa.concat_tables(parts)
-
-    def to_arrow(self) -> pa.Table:
-        """Return all of them as one Arrow table, with the columns of `page`."""
-        return pa.concat_tables([self.schema.empty_table(), *self.batches()])
 
     def to_networkx(self) -> Any:
         """Return a bipartite networkx Graph of groups and members, which needs networkx.

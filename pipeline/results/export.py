@@ -69,16 +69,9 @@ LETTERS = {0x9, 0xA, 0xD}
 class Exported:
     """What an export wrote.
 
-    Parameters
-    ----------
-    path, format
-        The file.
-    bicliques, members
-        Bicliques in it, and the members of all of them.
-    bytes
-        Its size.
-    guarded
-        Labels that could be taken for formulas, and got an apostrophe before them.
+    `path`, `format`: the file. `bicliques`, `members`: bicliques in it, and the members of all of
+    them. `bytes`: its size. `guarded`: labels that could be taken for formulas, and got an
+    apostrophe before them.
     """
 
     path: str
@@ -121,10 +114,6 @@ def export(
         tab or a carriage return get an apostrophe before them: spreadsheets run such cells.
     bom
         Whether CSV and TSV begin with a byte order mark, by which Excel tells UTF-8.
-
-    Returns
-    -------
-    Exported
 
     Raises
     ------
@@ -185,12 +174,8 @@ def write_file(
 ) -> int:
     """Write `Tables`, or what a format or a writer takes, and return the size of the file.
 
-    Raises
-    ------
-    InputError
-        Where the file is there already, or cannot be there.
-    StorageError
-        Where it cannot be written; what was there before is still there.
+    Raises InputError where the file is there already, or cannot be there. Raises StorageError where
+    it cannot be written; what was there before is still there.
     """
     system, target = file_system(place)
     if kind in LOCAL and not _is_local(system):
@@ -218,10 +203,7 @@ def write_file(
 def format_of(path: str) -> Format:
     """Return the format that the end of a name tells.
 
-    Raises
-    ------
-    InputError
-        Where it tells none.
+    Raises InputError where it tells none.
 
     Examples
     --------

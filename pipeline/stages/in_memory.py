@@ -37,23 +37,12 @@ def bipartite_of(table: EdgeTable, backend: str = "cpu") -> BipartiteGraph:
 def read_undirected(source: Edges, settings: IngestSettings | None = None, backend: str = "cpu") -> UndirectedGraph:
     """Read a file of edges as an undirected graph.
 
-    Parameters
-    ----------
-    source
-        Path or fsspec URL: DIMACS, MatrixMarket (square), or any edge table that `read_edge_table`
-        reads, tables in memory as well.
-    settings
-        Format, columns and filters of an edge table.
-    backend
-        "cpu"; "cuda": an edge table is read on the GPU, and the graph's arrays lie there; or
-        "auto": the GPU for a large table. DIMACS and MatrixMarket files stay on the host.
-
-    Raises
-    ------
-    InputError
-        At anything wrong in the file: what, and in which line.
-    BackendError
-        If "cuda" cannot run here.
+    `source`: path or fsspec URL: DIMACS, MatrixMarket (square), or any edge table that
+    `read_edge_table` reads, tables in memory as well. `settings`: format, columns and filters of an
+    edge table. `backend`: "cpu"; "cuda": an edge table is read on the GPU, and the graph's arrays
+    lie there; or "auto": the GPU for a large table. DIMACS and MatrixMarket files stay on the host.
+    Raises InputError at anything wrong in the file: what, and in which line. Raises BackendError if
+    "cuda" cannot run here.
     """
     settings = settings or IngestSettings()
     numbered = _numbered_file(source, settings) if isinstance(source, str | os.PathLike) else None

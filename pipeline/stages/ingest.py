@@ -124,10 +124,6 @@ def ingest(
     in_step
         Whether groups in step may be asked for: the graph then keeps all rows with their times.
 
-    Returns
-    -------
-    GraphRecord
-
     Raises
     ------
     InputError
@@ -154,16 +150,8 @@ def ingest(
 def store_table(store: Store, table: EdgeTable | EdgesOnDisk, started: float, place: Place = CPU_DATA) -> GraphRecord:
     """Write a table as a graph of the store, unless it is there and sound.
 
-    Parameters
-    ----------
-    store
-        Where the graph goes.
-    table
-        The canonical table.
-    started
-        When this stage began, by `time.perf_counter`.
-    place
-        Where large tables are encoded that were read on a GPU.
+    `store`: where the graph goes. `table`: the canonical table. `started`: when this stage began,
+    by `time.perf_counter`. `place`: where large tables are encoded that were read on a GPU.
     """
     tables = {
         EDGES: _edges_of(table),
@@ -198,17 +186,10 @@ def store_changed(
 ) -> GraphRecord:
     """Write a graph as what differs from another one (`pipeline.store.edges`).
 
-    Parameters
-    ----------
-    store, base
-        Where it goes, and the whole graph that it differs from.
-    tables
-        Its files: the edges that differ, and labels that follow those of the base.
-    sizes, summary, seconds
-        Left and right vertices and edges of all of it, what is told of the table, and how long it
-        took to read.
-    started
-        When this stage began, by `time.perf_counter`.
+    `store`, `base`: where it goes, and the whole graph that it differs from. `tables`: its files:
+    the edges that differ, and labels that follow those of the base. `sizes`, `summary`, `seconds`:
+    left and right vertices and edges of all of it, what is told of the table, and how long it took
+    to read. `started`: when this stage began, by `time.perf_counter`.
     """
     state = xxhash.xxh3_64(base.place.encode())
     for name, part in tables.items():
@@ -261,14 +242,8 @@ def read_edge_table(
     says that the caller looks for groups in step, which other questions refuse, and `may_be_empty`
     that a table without any edge is one as well, to which others have no answer.
 
-    Raises
-    ------
-    InputError
-        At anything wrong in the file.
-    BackendError
-        If "cuda" cannot run here.
-    CapacityError
-        Where the table does not fit the limit of memory.
+    Raises InputError at anything wrong in the file. Raises BackendError if "cuda" cannot run here.
+    Raises CapacityError where the table does not fit the limit of memory.
     """
     if memory_limit is not None and backend == "auto":
         backend = "cpu"

@@ -83,17 +83,10 @@ class Partition:
 class Layout:
     """What all partitions of a run are cut from; made once for many.
 
-    Parameters
-    ----------
-    plan
-        The plan, with its arrays where those of the graph lie.
-    by_root, by_row
-        The graph by its roots; and by the other side, with the places of roots in the order of the
-        plan for their neighbours.
-    hashes
-        Hashes of the labels of both sides.
-    right_of
-        Of groups in step the right vertex of each window of the graph; None: of bicliques.
+    `plan`: the plan, with its arrays where those of the graph lie. `by_root`, `by_row`: the graph
+    by its roots; and by the other side, with the places of roots in the order of the plan for their
+    neighbours. `hashes`: hashes of the labels of both sides. `right_of`: of groups in step the
+    right vertex of each window of the graph; None: of bicliques.
     """
 
     plan: Plan
@@ -114,12 +107,8 @@ class Layout:
     def cut(self, number: int, order: Any) -> Partition:
         """Cut the closed subgraph of some roots out of the graph, in time linear in its edges.
 
-        Parameters
-        ----------
-        number
-            Number that the partition gets.
-        order
-            Places of its roots in the order of the plan, ascending.
+        `number`: number that the partition gets. `order`: places of its roots in the order of the
+        plan, ascending.
         """
         plan, by_root = self.plan, self.by_root
         if order.size == plan.roots.size:
@@ -155,17 +144,9 @@ class Layout:
 def write_whole(folder: RunFolder, plan: Plan, by_root: BipartiteGraph, memory_limit: int | None) -> None:
     """Write the one partition of a plan while its graph is at hand, if there is room for it.
 
-    Parameters
-    ----------
-    folder
-        The run, whose plan is written.
-    plan
-        A plan of one partition.
-    by_root
-        The graph to search, as rows of the enumerated side.
-    memory_limit
-        Bytes of memory that this process may hold. Where that is too little, nothing is written:
-        who cuts the partition later says so.
+    `folder`: the run, whose plan is written. `by_root`: the graph to search, as rows of the
+    enumerated side. `memory_limit`: bytes of memory that this process may hold. Where that is too
+    little, nothing is written: who cuts the partition later says so.
     """
     if _needed(folder, folder.planned) <= MemoryRoom.within(memory_limit).bytes:
         layout = Layout.of(plan, by_root, read_hashes(folder.graph), right_of_windows(folder))
@@ -175,20 +156,8 @@ def write_whole(folder: RunFolder, plan: Plan, by_root: BipartiteGraph, memory_l
 def write_partition(store: Store, run: str, number: int) -> int:
     """Cut one partition out of the graph and write it.
 
-    Parameters
-    ----------
-    store, run
-        A planned run.
-    number
-        Number of the partition.
+    `store`, `run`: a planned run. Returns bytes of the file.
 
-    Returns
-    -------
-    int
-        Bytes of the file.
-
-    Notes
-    -----
     Reads the whole graph; `write_partitions` reads it once for many partitions.
     """
     return _write(store.run(run), *_read_layout(store, run, "cpu"), number).bytes
@@ -265,10 +234,7 @@ def cut_partitions(
 def read_partition(folder: RunFolder, number: int) -> Partition:
     """Read a partition's subgraph.
 
-    Raises
-    ------
-    DamageError
-        Where it was not written, is damaged, or is of another plan.
+    Raises DamageError where it was not written, is damaged, or is of another plan.
     """
     record = folder.read(Subgraph, Subgraph.name(number))
     (file,) = record.stored

@@ -63,19 +63,9 @@ def place_partitions(
 ) -> Placement:
     """Decide where the partitions of a plan are cut, and searched or counted.
 
-    Parameters
-    ----------
-    planned
-        The plan.
-    settings
-        Their `data_backend`, `search` and `cluster` parts.
-    cannot, not_worth
-        Why no GPU can do what is asked, or why "auto" takes none, in words.
-
-    Raises
-    ------
-    BackendError
-        If a GPU is asked for and cannot be used here, or not for this.
+    `settings`: their `data_backend`, `search` and `cluster` parts. `cannot`, `not_worth`: why no
+    GPU can do what is asked, or why "auto" takes none, in words. Raises BackendError if a GPU is
+    asked for and cannot be used here, or not for this.
     """
     return place_plan(planned, settings.data_backend, settings.search, settings.cluster, cannot, not_worth)
 

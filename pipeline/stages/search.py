@@ -218,21 +218,11 @@ def enumerate_table(
 ) -> dict[str, Any]:
     """Search an edge table in memory, and publish nothing.
 
-    Parameters
-    ----------
-    source
-        Path or fsspec URL of the edge table.
-    settings
-        Its `ingest` and `search` parts are used, and `data_backend`.
-    mode
-        Whether to compute the set digest.
-
-    Returns
-    -------
-    dict
-        bicliques, digest, complete, n_left, n_right, n_edges, columns, side, backend, threads,
-        nodes, not_canonical (nodes that were left for that), seconds, and the `account` of the
-        table. With `in_step` bicliques are the groups in step, and in_step says what was searched.
+    `source`: path or fsspec URL of the edge table. `settings`: its `ingest` and `search` parts are
+    used, and `data_backend`. `mode`: whether to compute the set digest. Returns bicliques, digest,
+    complete, n_left, n_right, n_edges, columns, side, backend, threads, nodes, not_canonical (nodes
+    that were left for that), seconds, and the `account` of the table. With `in_step` bicliques are
+    the groups in step, and in_step says what was searched.
     """
     if settings.ingest.in_step is not None:
         return count_in_step(source, settings, mode)

@@ -177,10 +177,7 @@ class SortedRuns:
     def unite(self, rows: KeptRows) -> EdgesOnDisk:
         """Rank the labels, and merge the runs and what rows are left.
 
-        Parameters
-        ----------
-        rows
-            The last rows, which are let go of, with the counts of all.
+        `rows`: the last rows, which are let go of, with the counts of all.
         """
         if rows.left:
             self._add(rows)

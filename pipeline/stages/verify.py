@@ -105,18 +105,8 @@ class Verification:
 class StoreVerification:
     """What `verify_store` found.
 
-    Parameters
-    ----------
-    store
-        URL of the store.
-    graphs, cliques
-        Graphs and cliques in it.
-    runs
-        What was found of each run.
-    bytes
-        Bytes read of files and records.
-    problems, leftovers
-        As of a run: those of all runs, graphs and cliques.
+    `store`: URL of the store. `bytes`: bytes read of files and records. `problems`, `leftovers`: as
+    of a run: those of all runs, graphs and cliques.
     """
 
     store: str
@@ -151,25 +141,11 @@ def verify(store: Store, run: str, sample: int = SAMPLE, seed: int = 0, roots: i
     graph and cannot be extended on either side; and, of a sample of roots, that what a new search
     of them finds is stored, and nothing else.
 
-    Parameters
-    ----------
-    store, run
-        A run, published or not.
-    sample
-        Bicliques to check against the graph.
-    seed
-        Seed of both samples.
-    roots
-        Roots to search again (`pipeline.stages.verify_roots.EVERY_ROOT`: all), of partitions that
-        are searched to their end.
+    `store`, `run`: a run, published or not. `sample`: bicliques to check against the graph. `seed`:
+    seed of both samples. `roots`: roots to search again (`pipeline.stages.verify_roots.EVERY_ROOT`:
+    all), of partitions that are searched to their end. What is found has one sentence a problem.
+    That a run is not searched to its end is none: `state` says so.
 
-    Returns
-    -------
-    Verification
-        With one sentence a problem. That a run is not searched to its end is none: `state` says so.
-
-    Notes
-    -----
     Each byte is read once more than the bicliques are. Of a run that is being searched, what
     changes meanwhile may be reported.
     """

@@ -104,22 +104,11 @@ class RootCheck:
     def problems(self, roots: int, seed: int, partitions: set[int] | None = None) -> list[str]:
         """Search a seeded sample of roots, and compare what is found with what is stored.
 
-        Parameters
-        ----------
-        roots, seed
-            How many roots, and how they are chosen.
-        partitions
-            Choose among those of these partitions; None: of all.
+        `roots`, `seed`: how many roots, and how they are chosen. `partitions`: choose among those
+        of these partitions; None: of all. Returns a sentence for each biclique that is stored and
+        not found, or found and not stored. `searched` then says how many roots were searched, and
+        `wrong` of which partitions something is wrong.
 
-        Returns
-        -------
-        list of str
-            A sentence for each biclique that is stored and not found, or found and not stored.
-            `searched` then says how many roots were searched, and `wrong` of which partitions
-            something is wrong.
-
-        Notes
-        -----
         A partition at a time: held are its subgraph, and some 60 bytes for each biclique that is
         stored of its roots.
         """

@@ -132,10 +132,7 @@ def begin_of(latest: float, window: str) -> float:
 def cut_to_window(times: Iterable[pa.Array], window: str) -> tuple[float, list[npt.NDArray[np.bool_]]]:
     """Say of some columns of times which rows the window holds that ends with the latest of all.
 
-    Returns
-    -------
-    float, list of array
-        The latest time (-inf: there are no rows), and a mask a column.
+    Returns the latest time (-inf: there are no rows), and a mask a column.
     """
     columns = [column.to_numpy(zero_copy_only=False) for column in times]
     latest = max((float(column.max()) for column in columns if len(column)), default=-np.inf)
@@ -162,15 +159,9 @@ class Jump:
 def find_jump(times: Iterable[pa.Array], window: str, most: str, latest: float | None) -> Jump | None:
     """Find the first row, by time, that moves a window on by more than it may be moved.
 
-    Parameters
-    ----------
-    times
-        Columns of times.
-    window, most
-        `window` and `window_jump` of the settings.
-    latest
-        Where the window ends before these rows; None: they are its first. Fewer of those then lie
-        behind the jump than before it: a table may begin with rows that are far too old.
+    `times`: columns of times. `window`, `most`: `window` and `window_jump` of the settings.
+    `latest`: where the window ends before these rows; None: they are its first. Fewer of those then
+    lie behind the jump than before it: a table may begin with rows that are far too old.
 
     Examples
     --------

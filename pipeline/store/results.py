@@ -175,10 +175,7 @@ class Run:
     def table(self, ids: bool = True) -> pa.Table:
         """Return all bicliques as one Arrow table.
 
-        Parameters
-        ----------
-        ids
-            Whether the lists hold original ids; otherwise dense ones.
+        `ids`: whether the lists hold original ids; otherwise dense ones.
         """
         parts = [part.read() for part in self.parts.values()]
         return self._labelled(pa.concat_tables([empty_table(SCHEMA), *parts]), ids)
@@ -216,10 +213,7 @@ class Run:
     def dense(self, side: Side, label: object) -> int:
         """Return the dense id of an original one.
 
-        Raises
-        ------
-        InputError
-            Where the side has no such vertex.
+        Raises InputError where the side has no such vertex.
         """
         labels = self.left_ids if side == "left" else self.right_ids
         found = place_of(label, labels, self.fold)
@@ -232,12 +226,9 @@ class Run:
     def chosen(self, choice: Choice) -> Iterator[pa.Table]:
         """Yield the bicliques that a choice takes, with dense ids, a row group at a time.
 
-        Returns
-        -------
-        Iterator of pyarrow.Table
-            Columns biclique_id (partition times 2**32 plus the row in its file, so that it stays
-            the same while a run goes on), left, right, n_left, n_right, root, and those of the
-            run's objectives.
+        Returns columns biclique_id (partition times 2**32 plus the row in its file, so that it
+        stays the same while a run goes on), left, right, n_left, n_right, root, and those of the
+        run's objectives.
         """
         members = self._members(choice)
         for number, part in self.parts.items():
@@ -329,7 +320,9 @@ class Run:
             least = best[many - 1]["key"] if len(best) >= many else -math.inf
             if most >= least:
                 found = self._largest(part, many, by, least, choice, members)
-                best = sorted([*best, *found], key=_largest_first)[:many]
+                best = sorted(
+                    [*best, *found], key=lambda row: (-row["key"], -row["n_edges"], row["left"], row["right"])
+                )[:many]
         edges, *others = (OBJECTIVE_COLUMNS[one] for one in self._shown(by))
         schema = pa.schema([*SCHEMA.insert(4, edges), pa.field("biclique_id", pa.int64(), nullable=False), *others])
         table = table_of_rows(best[skip:], schema)
@@ -441,19 +434,10 @@ class _CheckedFiles(pafs.FSSpecHandler):  # type: ignore[misc]
 def open_run(store: Store | str | os.PathLike[str], run: str | None = None) -> Run:
     """Open a run of a store; a warning is logged where it is not published whole.
 
-    Parameters
-    ----------
-    store
-        A store, its path or its URL.
-    run
-        Name of the run, or the beginning of one; by default the one that was published last.
-
-    Raises
-    ------
-    InputError
-        Where there is no such run, or several begin so.
-    DamageError
-        Where its records are damaged or contradict each other, or data files are missing.
+    `store`: a store, its path or its URL. `run`: name of the run, or the beginning of one; by
+    default the one that was published last. Raises InputError where there is no such run, or
+    several begin so. Raises DamageError where its records are damaged or contradict each other, or
+    data files are missing.
 
     Examples
     --------
@@ -476,10 +460,6 @@ def open_run(store: Store | str | os.PathLike[str], run: str | None = None) -> R
     if not opened.state.complete:
         warn("run is not complete", run=opened.run, state=opened.state)
     return opened
-
-
-def _largest_first(row: dict[str, Any]) -> tuple[Any, ...]:
-    return (-row["key"], -row["n_edges"], row["left"], row["right"])
 
 
 def _largest_rows(

@@ -38,10 +38,7 @@ class Surprise:
     Of groups in step: see `pipeline.graphs.moments.ByChance`. The graph is read when it is first
     asked for.
 
-    Parameters
-    ----------
-    graph
-        Whose degrees count.
+    `graph`: whose degrees count.
 
     Examples
     --------

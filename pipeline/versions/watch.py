@@ -159,21 +159,10 @@ class Watch:
     def take(self, observer: Observer | None = None) -> Taken:
         """Look, and take what is new and settled.
 
-        Parameters
-        ----------
-        observer
-            Whom to tell how far the work is.
+        `observer`: whom to tell how far the work is. Raises InputError where a file changed since
+        it was taken, or anything is wrong in the new ones: nothing of this look is then taken.
+        Raises StorageError where the store is damaged or cannot be reached.
 
-        Raises
-        ------
-        InputError
-            Where a file changed since it was taken, or anything is wrong in the new ones: nothing
-            of this look is then taken.
-        StorageError
-            Where the store is damaged or cannot be reached.
-
-        Notes
-        -----
         A look that finds nothing new lists names, and reads the records of the runs. Files that are
         new are read twice: for their checksums, and for their rows. What a process left that was
         killed is finished by the first look.
