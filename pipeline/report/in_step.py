@@ -1,4 +1,4 @@
-"""What a page says of groups in step: when their members acted, and how far that is beyond chance."""
+"""What a page says of groups in step: when members acted, and how far that is beyond chance."""
 
 from __future__ import annotations
 

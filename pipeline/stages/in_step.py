@@ -117,7 +117,7 @@ class InStep:
         }
 
     def stream(self, until: Callable[[], bool] | None = None, most: int | None = None) -> GroupStream:
-        """Search for groups in the ids of the table, until `until` says enough, or there are more."""
+        """Search for groups in the ids of the table, until `until` says enough, or `most`."""
         core, asked = self.core, self.search
         found = kernels.stream_maximal_bicliques(
             core.graph.indptr,

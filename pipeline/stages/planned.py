@@ -121,6 +121,6 @@ def read_run_graph(folder: RunFolder, backend: str = "cpu") -> BipartiteGraph:
 
 
 def right_of_windows(folder: RunFolder) -> Int32s | None:
-    """Read the right vertices of the windows that a run searches; None: it is not of groups in step."""
+    """Read the right vertices of the windows that a run searches; None: it has no windows."""
     file = folder.planned.if_written(WINDOWS_FILE)
     return None if file is None else values_of(folder.read_table(file)["right"])

@@ -105,7 +105,8 @@ class SortedRuns:
     room
         The memory that there is for all of it.
     in_memory
-        Whether the rows are kept in memory, as a window of time and groups in step are, and no runs are made of them.
+        Whether the rows are kept in memory, as of a window of time and of groups in step, and no
+        runs are made of them.
     later
         What the stages after it need of the graph.
     """

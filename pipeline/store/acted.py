@@ -92,7 +92,7 @@ class Acted:
         return ByChance(self.actions, self.length, right, kernels.SurpriseTerms.of_degrees(left, right))
 
     def worth(self, left: Any, right: Any) -> tuple[float, float]:
-        """Return the surprise of a group, and how many of its pairs chance puts into its windows."""
+        """Return the surprise of a group, and how many pairs chance puts into its windows."""
         return self.chance.of(left, right, self.moments.of(left, right))
 
     def windows(self, table: pa.Table) -> pa.ListArray:
@@ -105,7 +105,7 @@ class Acted:
         return pa.ListArray.from_arrays(column_of(offsets), pa.StructArray.from_arrays(times, fields=list(WINDOW)))
 
     def _moments_of(self, table: pa.Table) -> Moments:
-        """When the members of some groups acted on each other, which is a small part of the rows."""
+        """When the members of some groups acted on each other: a small part of the rows."""
         kept = np.ones(len(self._rows[0]), np.bool_)
         for side, ends, n in zip(("left", "right"), self._rows, self.graph.record().sizes, strict=False):
             members = np.zeros(n, np.bool_)
