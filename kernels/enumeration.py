@@ -357,9 +357,9 @@ def _core(graph: Packed, min_left: int, min_right: int) -> Packed:
     starts, columns, n_right = graph.csr
     if min_left == min_right == 1:
         return graph
-    if np.diff(starts).min(initial=LARGEST_SIZE) >= min_right:
-        if np.bincount(columns, minlength=n_right).min(initial=LARGEST_SIZE) >= min_left:
-            return graph
+    rows_stay = np.diff(starts).min(initial=LARGEST_SIZE) >= min_right
+    if rows_stay and np.bincount(columns, minlength=n_right).min(initial=LARGEST_SIZE) >= min_left:
+        return graph
     starts, columns, _ = peel_rows(starts, columns.copy(), n_right, min_right, min_left)
     left, right = np.flatnonzero(np.diff(starts)), np.flatnonzero(np.bincount(columns, minlength=n_right))
     place = np.zeros(n_right, np.int32)
