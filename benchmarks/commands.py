@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from bicliq.flows.cli.commands import Room
-from bicliq.flows.cli.options import EXIT_OTHER, Backend, Devices, Edges, Json, RunName, Side, Threads, check_picture
+from bicliq.flows.cli.options import EXIT_OTHER, Backend, Devices, Edges, Json, RunName, Side, check_picture
 from bicliq.pipeline.bounds import MOST_THREADS
 
 if TYPE_CHECKING:
     from bicliq.pipeline.settings import Settings
 
+Threads = Annotated[
+    int, typer.Option("--threads", min=0, max=MOST_THREADS, help="Threads of a kernel; 0 takes all cores.")
+]
 Graphs = Annotated[
     list[str] | None,
     typer.Argument(metavar="[GRAPH]...", help="Names of known graphs, or Parquet files; by default all."),
@@ -543,7 +546,15 @@ def generate(
     from bicliq.flows.cli import console
 
     record = asdict(generate_table(target, left, right, edges, seed, parse_corners(corners), text, rings, truth))
-    console.answer(record, json, console.generated)
+    console.answer(record, json, _generated)
+
+
+def _generated(record: dict[str, Any]) -> str:
+    """What was written, in words."""
+    from bicliq.flows.words import many
+
+    files = f"{many(record['files'], 'file')} of {record['bytes'] / 2**20:,.1f} MiB"
+    return f"{many(record['edges'], 'edge')} in {files}{' together' if record['files'] > 1 else ''}; {record['uri']}"
 
 
 def application(command: str | None = None) -> Any:

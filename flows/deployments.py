@@ -35,17 +35,8 @@ LONGEST_INTERVAL = 366 * 86_400
 class Deployment:
     """A flow with its parameters and its schedule.
 
-    Parameters
-    ----------
-    name
-        Of the deployment.
-    flow
-        The Prefect flow.
-    parameters
-        Of every run.
-    cron, interval
-        The schedule: a cron expression (UTC), or seconds between two runs; neither: runs are
-        started by hand.
+    `flow`: the Prefect flow. `parameters`: of every run. `cron`, `interval`: the schedule: a cron
+    expression (UTC), or seconds between two runs; neither: runs are started by hand.
     """
 
     name: str

@@ -34,10 +34,7 @@ def is_exhausted(error: BaseException) -> bool:
 def require_threads() -> None:
     """Start a few threads, and end them: of C, which take no memory of their own but a stack.
 
-    Raises
-    ------
-    MemoryError
-        Where the system starts no more.
+    Raises MemoryError where the system starts no more.
     """
     if sys.platform != "linux":
         return

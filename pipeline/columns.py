@@ -20,16 +20,8 @@ from bicliq.pipeline.extras import needs
 def column_of(values: np.ndarray[Any, Any]) -> pa.Array:
     """A column of numbers or truth values, without nulls.
 
-    Parameters
-    ----------
-    values
-        One dimension; whole or floating-point numbers in the memory of the column, or bools, which
-        are packed to bits.
-
-    Returns
-    -------
-    pa.Array
-        Of the same length and type.
+    `values`: one dimension; whole or floating-point numbers in the memory of the column, or bools,
+    which are packed to bits. The column has the same length and type.
 
     Examples
     --------
@@ -63,20 +55,9 @@ def words_column(words: Sequence[str]) -> pa.Array:
 def values_of(column: pa.Array | pa.ChunkedArray) -> np.ndarray[Any, Any]:
     """The numbers or truth values of a column.
 
-    Parameters
-    ----------
-    column
-        Whole or floating-point numbers or bools, without nulls.
-
-    Returns
-    -------
-    ndarray
-        Numbers of one chunk in the memory of the column, not to be written; else a copy.
-
-    Raises
-    ------
-    TypeError
-        A value is null, or of another kind.
+    `column`: whole or floating-point numbers or bools, without nulls. Returns numbers of one chunk
+    in the memory of the column, not to be written; else a copy. Raises TypeError a value is null,
+    or of another kind.
 
     Examples
     --------

@@ -28,14 +28,9 @@ Message = tuple[int, str, dict[str, Any]]
 def tell(event: str, level: int = logging.INFO, **facts: Any) -> None:
     """Log an event, with facts; one that is None is left out.
 
-    Parameters
-    ----------
-    event
-        The words, which are the same each time.
-    level
-        Of `logging`: INFO for what was done, WARNING for what somebody should know.
-    facts
-        ``run``, ``partition`` and ``worker`` where they are known, and what else there is to say.
+    `event`: the words, which are the same each time. `level`: of `logging`: INFO for what was done,
+    WARNING for what somebody should know. `facts`: ``run``, ``partition`` and ``worker`` where they
+    are known, and what else there is to say.
 
     Examples
     --------
@@ -97,14 +92,8 @@ class JsonLines(logging.Formatter):
 def show(*, verbose: bool, as_json: bool, worded: Callable[[str], str] = str) -> None:
     """Write events to standard error from now on, instead of where they went before.
 
-    Parameters
-    ----------
-    verbose
-        Whether all of them, or only warnings.
-    as_json
-        Whether as JSON objects, or as words with the time before them.
-    worded
-        Words a line as those say it who read it.
+    `verbose`: whether all of them, or only warnings. `as_json`: whether as JSON objects, or as
+    words with the time before them. `worded`: words a line as those say it who read it.
     """
     handler = JsonToStandardError(worded) if as_json else _ToStandardError(worded)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(message)s"))

@@ -19,12 +19,7 @@ from bicliq.pipeline.redact import without_secrets
 class Extra:
     """Libraries that are installed by one name.
 
-    Parameters
-    ----------
-    modules
-        What is imported of them.
-    use
-        What needs them, in words.
+    `modules`: what is imported of them. `use`: what needs them, in words.
     """
 
     modules: tuple[str, ...]
@@ -63,17 +58,8 @@ PROTOCOLS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "az": "azure", 
 def needs(extra: str, what: str) -> Iterator[None]:
     """Import libraries of an extra; where they are not installed, say how to get them.
 
-    Parameters
-    ----------
-    extra
-        Its name, in `EXTRAS`.
-    what
-        What needs them: the message begins with it.
-
-    Raises
-    ------
-    InputError
-        Where an import in the block finds no module.
+    `extra`: its name, in `EXTRAS`. `what`: what needs them: the message begins with it. Raises
+    InputError where an import in the block finds no module.
 
     Examples
     --------
@@ -96,10 +82,8 @@ def needs(extra: str, what: str) -> Iterator[None]:
 def file_system(url: str, **options: Any) -> tuple[Any, str]:
     """Return the file system and the path that a path or an fsspec URL stands for.
 
-    Raises
-    ------
-    InputError
-        Where the library for such URLs is not installed, or there is none; where it is no text.
+    Raises InputError where the library for such URLs is not installed, or there is none; where it
+    is no text.
 
     Examples
     --------

@@ -36,14 +36,9 @@ SECONDS = 5.0
 class Lineage:
     """A run that is told of; `finished` says what it found.
 
-    Parameters
-    ----------
-    settings
-        `settings.notify.lineage` is the URL of the server; without one nothing is told.
-    source
-        The edge table or graph, as a path or URL.
-    run_id
-        A UUID that all events of the run bear; None: a new one.
+    `settings`: `settings.notify.lineage` is the URL of the server; without one nothing is told.
+    `source`: the edge table or graph, as a path or URL. `run_id`: a UUID that all events of the run
+    bear; None: a new one.
     """
 
     def __init__(self, settings: Settings, source: str, run_id: str | None = None) -> None:
@@ -132,10 +127,7 @@ _SEVERITY = {"pass": None, "warn": "warn", "fail": "error"}
 def lineage_told(settings: Settings, source: str, run_id: str | None = None) -> Iterator[Lineage]:
     """Tell of a run as the block is entered, and of its end as the block is left.
 
-    Raises
-    ------
-    InputError
-        Where lineage is asked for, and the client library is missing.
+    Raises InputError where lineage is asked for, and the client library is missing.
     """
     told = Lineage(settings, source, run_id)
     told.tell("START")

@@ -15,17 +15,8 @@ from bicliq.pipeline.extras import needs
 def picture(path: str | Path, width: float, height: float) -> Iterator[Any]:
     """Give a Matplotlib figure to draw in, and write it when the block ends.
 
-    Parameters
-    ----------
-    path
-        Its suffix is the format: .svg, .png or .pdf.
-    width, height
-        Inches.
-
-    Raises
-    ------
-    InputError
-        Where Matplotlib is not installed, or cannot write such a file.
+    `path`: its suffix is the format: .svg, .png or .pdf. `width`, `height`: inches. Raises
+    InputError where Matplotlib is not installed, or cannot write such a file.
     """
     with needs("plots", "a picture"):
         import matplotlib

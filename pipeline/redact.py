@@ -45,8 +45,4 @@ def printable(text: str, keep: str = "") -> str:
     >>> print(printable("\x1b[2Jann\n"), printable("ann\njam\x9b", keep="\n").splitlines())
     \x1b[2Jann\n ['ann', 'jam\\x9b']
     """
-    return OBEYED.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+    return OBEYED.sub(lambda at: at[0] if at[0] in keep else at[0].encode("unicode_escape").decode("ascii"), text)

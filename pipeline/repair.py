@@ -28,11 +28,10 @@ from bicliq.pipeline.store.layout import STORE_FILE, RunFolder, Store
 from bicliq.pipeline.store.log import (
     PLACE,
     last_number,
-    moments,
     next_to_number,
     number_name,
     take_number,
-    tell_source,
+    tell_sources,
 )
 from bicliq.pipeline.store.needs import needs
 from bicliq.pipeline.store.record import owner_of
@@ -63,26 +62,13 @@ OF_RUNS = (PlanRecord, Commit, Counts, PartitionCounts)
 def repair(store: Store, settings: Settings, run: str | None = None, roots: int = 0, seed: int = 0) -> list[str]:
     """Mend what `verify` finds damaged.
 
-    Parameters
-    ----------
-    store
-        The store; its own record may be missing.
-    settings
-        How and where partitions are searched or counted again.
-    run
-        Mend this run and what is derived of its graph; None: the whole store.
-    roots, seed
-        Roots of each run to search again, and how they are chosen: a partition of which another
-        answer is stored than is found is searched again, too.
+    `store`: the store; its own record may be missing. `settings`: how and where partitions are
+    searched or counted again. `run`: mend this run and what is derived of its graph; None: the
+    whole store. `roots`, `seed`: roots of each run to search again, and how they are chosen: a
+    partition of which another answer is stored than is found is searched again, too. Returns a
+    sentence for all that was done, and for what cannot be mended: edges and ids are in no other
+    file of the store, and foreign files are somebody's.
 
-    Returns
-    -------
-    list of str
-        A sentence for all that was done, and for what cannot be mended: edges and ids are in no
-        other file of the store, and foreign files are somebody's.
-
-    Notes
-    -----
     Leftovers of processes that were killed are removed, never while a writer may live.
     """
     found = take_inventory(store, FOLDERS if run is None else places_of(store, run))
@@ -124,8 +110,8 @@ def _mended_log(store: Store, found: Inventory) -> list[str]:
     """Fill the gaps in the numbered log, write what is damaged again, and the number at its end."""
     bad = [path for path in found.problems if path.startswith(f"{PLACE}/") and found.is_damaged(path)]
     store.root.remove(*bad)
-    for created, run, asks in sorted(moments(found.records)) if bad else []:
-        tell_source(store.run(run), created, asks)
+    if bad:
+        tell_sources(store, found.records)
     last, missing = last_number(store), next_to_number(found.records)
     entries = {n: Numbered() for n in range(1, last) if not store.root.has(number_name(n))}
     entries |= {} if missing is None else {last + 1: missing[1]}

@@ -21,18 +21,17 @@ from bicliq.pipeline.lineage import lineage_told
 from bicliq.pipeline.notify import failures_notified, notify_finished
 from bicliq.pipeline.placement.where import check_backends
 from bicliq.pipeline.settings import SearchSettings, Settings
-from bicliq.pipeline.stages.checks import check_input
+from bicliq.pipeline.stages.checks import Check, check_input
 from bicliq.pipeline.stages.forecast import forecast
 from bicliq.pipeline.stages.ingest import ingest
-from bicliq.pipeline.stages.ingest_policies import refuse_in_step
-from bicliq.pipeline.stages.plan import OF_THE_CALL, plan, plan_run
+from bicliq.pipeline.stages.plan import OF_THE_CALL, check_in_step, plan, plan_run
 from bicliq.pipeline.stages.planned import place_partitions
 from bicliq.pipeline.stages.profile import profile
-from bicliq.pipeline.stages.publish import publish, publish_in_part
+from bicliq.pipeline.stages.publish import publish, publish_in_part, standing
 from bicliq.pipeline.stages.search_run import SearchProgress, SearchRecord, search_run
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.log import numbered_latest
+from bicliq.pipeline.store.log import number_again
 from bicliq.pipeline.store.records import Manifest, PlanRecord
 
 
@@ -74,6 +73,8 @@ class RunSummary:
     expected
         What this call expected to find and to cost, before its search (`pipeline.stages.forecast`);
         None where there was nothing to search.
+    in_step
+        How long a window is, where `bicliques` are groups in step; None: they are bicliques.
     """
 
     run: str
@@ -99,6 +100,7 @@ class RunSummary:
     busy: dict[str, float]
     checks: list[dict[str, Any]]
     expected: dict[str, Any] | None
+    in_step: str | None = None
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON."""
@@ -149,12 +151,12 @@ class Job:
         What and how, whom to tell, where to.
     source
         The edge table; None where its graph is in the store.
-    graph, read
-        Name of the graph, and what its ingest read.
+    graph, read, checks
+        Name of the graph, what its ingest read, and how that compares with earlier input.
     planned, expected, searched, manifest
         What the stages of these names found.
     stood
-        When the run was published before, where it was the latest and whole.
+        Its manifest, where it was the latest run and whole before this call.
     seconds
         Duration of each stage.
     """
@@ -165,11 +167,12 @@ class Job:
     source: Edges | None = None
     graph: str = ""
     read: dict[str, Any] | None = None
+    checks: list[Check] | None = None
     planned: PlanRecord | None = None
     expected: dict[str, Any] | None = None
     searched: SearchRecord | None = None
     manifest: Manifest | None = None
-    stood: str | None = None
+    stood: Manifest | None = None
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -178,12 +181,18 @@ class Job:
         assert self.planned is not None
         return self.planned.run
 
+    @property
+    def unchanged(self) -> bool:
+        """Whether the run was there whole, and the latest one, before this call."""
+        return self.stood is not None and self.searched is not None and not self.searched.searched
+
 
 def ingest_table(job: Job) -> None:
     """Edge table to canonical graph."""
     asked, limit = job.settings, job.settings.search.memory_limit
     assert job.source is not None
-    found = ingest(job.source, job.store, asked.ingest, job.observer.rows, asked.data_backend, limit)
+    how: Any = {"backend": asked.data_backend, "memory_limit": limit, "in_step": True}
+    found = ingest(job.source, job.store, asked.ingest, job.observer.rows, **how)
     job.graph, job.read = found.graph, found.summary
 
 
@@ -205,7 +214,7 @@ def check(job: Job) -> None:
     """Refuse an input that fails its checks, and a run that does not fit its disk or its limits."""
     assert job.planned is not None
     if job.read is not None:
-        check_input(job.store, job.run, job.read, job.settings.checks)
+        job.checks = check_input(job.store, job.run, job.read, job.settings.checks)
     job.observer.planned(job.run)
     job.expected = forecast(job.store, job.planned, job.settings)
     if job.expected is not None:
@@ -216,9 +225,7 @@ def search(job: Job) -> None:
     """Search what is not committed; partitions that fail keep no other from being searched."""
     assert job.planned is not None
     folder, placement = job.store.run(job.run), place_partitions(job.planned, job.settings)
-    before = folder.manifest()
-    if before is not None and before.complete and numbered_latest(job.store) == job.run:
-        job.stood = before.created
+    job.stood = standing(folder)
     with folder.claim_run(job.settings.second_run), placement.opened() as client:
         if client is not None:
             job.observer.dashboard(client.dashboard_link)
@@ -229,7 +236,11 @@ def search(job: Job) -> None:
 def publish_run(job: Job) -> None:
     """Write the manifest: the run is now whole, or says which limit ended it."""
     assert job.searched is not None
-    job.manifest = publish(job.store, job.run, limited_by=job.searched.limited_by)
+    if job.unchanged:
+        job.manifest = job.stood
+        number_again(job.store.run(job.run))
+    else:
+        job.manifest = publish(job.store, job.run, limited_by=job.searched.limited_by)
 
 
 def verify_run(job: Job) -> None:
@@ -312,10 +323,6 @@ def run(
     lineage
         A UUID by which OpenLineage knows this call; None: a new one.
 
-    Returns
-    -------
-    RunSummary
-
     Raises
     ------
     InputError, StorageError
@@ -325,8 +332,9 @@ def run(
     """
     name = name_of(source)
     with failures_notified(settings, name), lineage_told(settings, name, lineage) as told:
+        if settings.ingest.in_step is not None:
+            check_in_step(settings.search, settings.publish)
         check_machines(settings)
-        refuse_in_step(settings.ingest)
         job = Job(settings, observer or Observer(), Store.open(settings.store), source=source)
         work_through(job, chosen("ingest", "profile", "plan", "check"), call)
         found = finish(job, verify=verify, call=call)
@@ -406,8 +414,8 @@ def finish(job: Job, *, verify: bool = False, call: Call = as_it_is) -> RunSumma
     work_through(job, chosen("publish", *(["verify"] if verify else [])), call)
     assert job.searched is not None
     found = summary(job)
-    if job.stood is not None and not job.searched.searched and job.observer.knows(job.run):
-        tell("nothing changed", run=job.run, published=job.stood)
+    if job.unchanged and job.observer.knows(job.run):
+        tell("nothing changed", run=job.run, published=job.stood and job.stood.created)
     else:
         job.observer.told(notify_finished(job.settings, found.record()))
     return found
@@ -441,8 +449,9 @@ def summary(job: Job) -> RunSummary:
         ingest=job.read,
         largest=manifest.largest,
         busy=searched.busy,
-        checks=manifest.checks,
+        checks=manifest.checks if job.checks is None else [asdict(check) for check in job.checks],
         expected=job.expected,
+        in_step=job.store.graph(manifest.graph).record().in_step,
     )
 
 

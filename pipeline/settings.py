@@ -529,10 +529,8 @@ def check_limit(search: SearchSettings) -> None:
 def load_settings(**arguments: Any) -> Settings:
     """Load the settings from arguments, environment and file.
 
-    Raises
-    ------
-    InputError
-        At whatever is wrong, with the name of the argument or variable, or the place in the file.
+    Raises InputError at whatever is wrong, with the name of the argument or variable, or the place
+    in the file.
 
     Examples
     --------

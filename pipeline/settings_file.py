@@ -30,9 +30,6 @@ class SettingsFile(TomlConfigSettingsSource):
 def read_settings_file(path: Path | Traversable) -> dict[str, Any]:
     """Read a settings file; on Windows it may begin with a mark of byte order.
 
-    Raises
-    ------
-    tomllib.TOMLDecodeError, UnicodeDecodeError
-        Where it is no TOML.
+    Raises tomllib.TOMLDecodeError or UnicodeDecodeError where it is no TOML.
     """
     return tomllib.loads(path.read_bytes().decode("utf-8-sig"))

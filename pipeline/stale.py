@@ -19,12 +19,8 @@ LOOKS_APART = 60.0
 class StaleStore:
     """Tells that nothing was published in a store for too long: once, until something is.
 
-    Parameters
-    ----------
-    settings
-        Those of the store; `settings.notify` says after how many hours, and whom to tell.
-    what
-        The table or the folder that the versions are made of.
+    `settings`: those of the store; `settings.notify` says after how many hours, and whom to tell.
+    `what`: the table or the folder that the versions are made of.
     """
 
     def __init__(self, settings: Settings, what: str) -> None:
@@ -46,18 +42,9 @@ class StaleStore:
 def stale_in_words(settings: Settings, since: datetime | None = None) -> str | None:
     """Say that nothing was published in a store for more than `notify.stale_hours`.
 
-    Parameters
-    ----------
-    settings
-        Those of the store, and the hours.
-    since
-        For a store in which nothing was ever published: when somebody began to wait for it; None:
-        it is not said of such a store.
-
-    Returns
-    -------
-    str or None
-        A sentence; None where something was published in time, or no hours are set.
+    `settings`: those of the store, and the hours. `since`: for a store in which nothing was ever
+    published: when somebody began to wait for it; None: it is not said of such a store. Returns a
+    sentence; None where something was published in time, or no hours are set.
     """
     hours = settings.notify.stale_hours
     if hours is None:
@@ -73,15 +60,8 @@ def stale_in_words(settings: Settings, since: datetime | None = None) -> str | N
 def age_in_words(settings: Settings) -> str | None:
     """Say when something was last published in a store.
 
-    Returns
-    -------
-    str or None
-        A sentence; None where the store is that of the defaults, and there is none.
-
-    Raises
-    ------
-    StorageError
-        Where a store that is named is not there.
+    Returns a sentence; None where the store is that of the defaults, and there is none. Raises
+    StorageError where a store that is named is not there.
     """
     named = settings.store != Settings.model_fields["store"].default
     if not named and not Store.at(settings.store).root.has(STORE_FILE):

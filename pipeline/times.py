@@ -19,10 +19,7 @@ LONGEST = 1e11
 def parse_time(text: str) -> float:
     """Unix seconds of an ISO date (UTC unless it says otherwise) or of a number.
 
-    Raises
-    ------
-    ValueError
-        If the text is neither, or a number that looks like a year or a date.
+    Raises ValueError if the text is neither, or a number that looks like a year or a date.
 
     Examples
     --------
@@ -67,10 +64,7 @@ def date_of_digits(text: str) -> str | None:
 def parse_duration(text: str) -> float:
     """Seconds of a length of time: a number, or one with a unit: s, m, h, d or w.
 
-    Raises
-    ------
-    ValueError
-        If the text is neither, or not finite.
+    Raises ValueError if the text is neither, or not finite.
 
     Examples
     --------
@@ -92,10 +86,7 @@ def written_duration(text: str | None) -> str | None:
 def parse_jump(text: str, window: str) -> float:
     """Seconds by which one row may move a window on: a number of windows, or a length of time.
 
-    Raises
-    ------
-    ValueError
-        If the text is neither.
+    Raises ValueError if the text is neither.
 
     Examples
     --------
@@ -116,10 +107,7 @@ def parse_jump(text: str, window: str) -> float:
 def seconds_of(option: str, text: str) -> float:
     """Read a length of time that an option gives.
 
-    Raises
-    ------
-    InputError
-        Where it is none.
+    Raises InputError where it is none.
     """
     from bicliq.pipeline.errors import InputError
 

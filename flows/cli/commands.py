@@ -34,12 +34,7 @@ class _Strict(TyperCommand):
 class Room:
     """Commands that are about the same thing.
 
-    Parameters
-    ----------
-    panel
-        Their heading in ``bicliq --help``.
-    takes
-        Settings that each takes as options.
+    `panel`: their heading in ``bicliq --help``. `takes`: settings that each takes as options.
     """
 
     panel: str | None = None

@@ -1,4 +1,4 @@
-"""Commands of one stage each, up to a planned run: `generate`, `ingest`, `profile`, `plan`."""
+"""Commands of one stage each, up to a planned run: `ingest`, `profile`, `plan`."""
 
 from __future__ import annotations
 

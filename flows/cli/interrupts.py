@@ -25,10 +25,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Interrupts:
     """The signals that ended a block.
 
-    Parameters
-    ----------
-    number
-        The first of them; SIGINT where there was none that this process knows of.
+    `number`: the first of them; SIGINT where there was none that this process knows of.
     """
 
     def __init__(self) -> None:

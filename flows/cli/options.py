@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import typer
 
-from bicliq.pipeline.bounds import MOST_THREADS
-
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
@@ -129,9 +127,6 @@ RunName = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else there.")]
 Devices = Annotated[int, typer.Option("--devices", min=0, max=1024, help="GPUs of a search for cliques; 0 takes all.")]
-Threads = Annotated[
-    int, typer.Option("--threads", min=0, max=MOST_THREADS, help="Threads of a kernel; 0 takes all cores.")
-]
 Limit = Annotated[float | None, typer.Option("--time-limit", help="Seconds; then the best so far, not proven.")]
 Tables = Annotated[
     int, typer.Option("--null", metavar="N", help="Ask N random tables of the same degrees, too: p-values.")

@@ -71,7 +71,7 @@ def commands_page() -> str:
         " ".join(["Every command has `--help`.", *_said_of_all(everywhere, commands, tables), ABOUT]), 100
     )
     for (name, command), rows in zip(commands, tables, strict=True):
-        lines += ["", f"## {name}", "", *_paragraphs(command.help or "")]
+        lines += ["", f"## {name}", "", *map(str.strip, (command.help or "").strip().splitlines())]
         lines += ["", f"`{_usage(name, command)}`"]
         own = [row for row in rows if row not in shared]
         if own:
@@ -155,10 +155,6 @@ def _option(option: Any) -> str:
         _metavar(option) if option.param_type_name == "argument" else ", ".join([*option.opts, *option.secondary_opts])
     )
     return f"| `{flags}` | {_cell(getattr(option, 'help', None))} |"
-
-
-def _paragraphs(text: str) -> list[str]:
-    return [line.strip() for line in text.strip().splitlines()]
 
 
 def _default(value: Any) -> str:

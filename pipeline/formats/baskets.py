@@ -45,16 +45,9 @@ LEAST_NAMED = 3
 class Top:
     """What the first lines of a file of baskets or gene sets say.
 
-    Parameters
-    ----------
-    last
-        The last line above them; 0: there is none.
-    delimiter
-        What stands between items; None: blanks.
-    assumed
-        What was taken for granted.
-    weighted
-        Whether a weight stands behind each member of a gene set.
+    `last`: the last line above them; 0: there is none. `delimiter`: what stands between items;
+    None: blanks. `assumed`: what was taken for granted. `weighted`: whether a weight stands behind
+    each member of a gene set.
     """
 
     last: int
@@ -112,10 +105,7 @@ def top_of(uri: str, kind: str, settings: IngestSettings) -> Top:
 def told_leading_names(uri: str, settings: IngestSettings) -> tuple[str, ...]:
     """Say that the first word of each basket may be its name: of all, where those of the head may.
 
-    Parameters
-    ----------
-    uri, settings
-        A file of baskets, and how it is read.
+    `uri`, `settings`: a file of baskets, and how it is read.
     """
     if settings.left is not None:
         return ()

@@ -33,13 +33,8 @@ LONGEST = 64 << 20
 class Block:
     """Whole lines of a text file.
 
-    Parameters
-    ----------
-    framed
-        The lines, with a line break added before the first and one after the last: so every field
-        has neighbours.
-    line
-        Number of the first line in the file, from 1.
+    `framed`: the lines, with a line break added before the first and one after the last: so every
+    field has neighbours. `line`: number of the first line in the file, from 1.
     """
 
     framed: bytes
@@ -76,20 +71,10 @@ class Block:
 def blocks(file: IO[bytes], source: str, skip: int, over_lines: bool = False) -> Iterator[Block]:
     """Cut a text file into blocks.
 
-    Parameters
-    ----------
-    file, source
-        The file from its beginning, and its name for messages.
-    skip
-        Lines to leave out at the beginning.
-    over_lines
-        Whether records may go on over the end of a line in quotes; blocks end where no quote is
-        open, then.
-
-    Raises
-    ------
-    InputError
-        Where the file cannot be read, or a line or a quoted field does not end.
+    `file`, `source`: the file from its beginning, and its name for messages. `skip`: lines to leave
+    out at the beginning. `over_lines`: whether records may go on over the end of a line in quotes;
+    blocks end where no quote is open, then. Raises InputError where the file cannot be read, or a
+    line or a quoted field does not end.
     """
     with input_errors(source):
         for _ in range(skip):

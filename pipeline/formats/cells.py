@@ -102,10 +102,7 @@ def cell(text: str) -> float | None:
 def looks_like_matrix(rows: Sequence[Sequence[str]]) -> bool:
     """Whether first rows are those of a matrix: names aside, cells of 0 and 1, or counts.
 
-    Parameters
-    ----------
-    rows
-        Their fields; the first row may name the columns, and the first field the row.
+    `rows`: their fields; the first row may name the columns, and the first field the row.
 
     Examples
     --------
@@ -182,10 +179,7 @@ def may_be_matrix(rows: Sequence[Sequence[str]]) -> bool:
 
     Names are words, or numbers of which none is there twice; two columns called ids are sides.
 
-    Parameters
-    ----------
-    rows
-        As of `looks_like_matrix`.
+    `rows`: as of `looks_like_matrix`.
 
     Examples
     --------

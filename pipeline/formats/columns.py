@@ -40,12 +40,8 @@ def wants_time(settings: IngestSettings) -> bool:
 class Columns:
     """Positions of the columns that were chosen, from 0.
 
-    Parameters
-    ----------
-    left, right, weight, time
-        The positions; weight and time only where they are wanted.
-    by_name
-        Whether each was found by its name.
+    `left`, `right`, `weight`, `time`: the positions; weight and time only where they are wanted.
+    `by_name`: whether each was found by its name.
     """
 
     left: int
@@ -80,24 +76,10 @@ def choose_columns(
     Sides that are not named take the columns called left and right, or else the columns that are
     left over if these are as many: nothing is guessed where there are more.
 
-    Parameters
-    ----------
-    source
-        The file, for messages.
-    settings
-        What was named.
-    names, header
-        Names of the columns, and whether they are the file's own; else they are numbers.
-    first_rows
-        Returns some first rows, for messages.
-    keys
-        Those of the names that are keys of the file's folders.
-
-    Raises
-    ------
-    InputError
-        Where a named column is not there or there twice, a column would serve twice, or sides are
-        not clear.
+    `source`: the file, for messages. `names`, `header`: names of the columns, and whether they are
+    the file's own; else they are numbers. `first_rows`: returns some first rows, for messages.
+    `keys`: those of the names that are keys of the file's folders. Raises InputError where a named
+    column is not there or there twice, a column would serve twice, or sides are not clear.
     """
     asked = {"left": settings.left, "right": settings.right, "weight": settings.weight, "time": settings.time}
     if header:

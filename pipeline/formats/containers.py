@@ -24,10 +24,8 @@ from bicliq.pipeline.words import brief, listed, shown
 def open_sheet(source: str, size: int, settings: IngestSettings) -> EdgeSource:
     """A sheet of a workbook: the one that is named behind ``::``, or the only one.
 
-    Raises
-    ------
-    InputError
-        Where openpyxl is not installed, the file is no workbook, or the sheet is not clear.
+    Raises InputError where openpyxl is not installed, the file is no workbook, or the sheet is not
+    clear.
     """
     refuse_comment(source, settings)
     with needs("excel", source):
@@ -94,11 +92,8 @@ def _filled(row: tuple[Any, ...], width: int) -> tuple[Any, ...]:
 def open_duckdb(source: str, size: int, settings: IngestSettings) -> EdgeSource:
     """A table or view of a DuckDB file: the one that is named behind ``::``, or the only one.
 
-    Raises
-    ------
-    InputError
-        Where duckdb is not installed, the file is none of it or not on a disk, or the table is not
-        clear.
+    Raises InputError where duckdb is not installed, the file is none of it or not on a disk, or the
+    table is not clear.
     """
     refuse_lines(source, settings)
     with needs("frames", source):

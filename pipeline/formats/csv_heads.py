@@ -155,17 +155,9 @@ def begins_with_names(where: str, rows: Sequence[Sequence[str]], asked: Sequence
 
     Where they are asked for by number data may begin at once, and nothing is guessed.
 
-    Parameters
-    ----------
-    where
-        The first row, for messages.
-    rows, asked
-        Fields of some first rows, and the columns that are asked for.
-
-    Raises
-    ------
-    InputError
-        Where columns are asked for by number, and the first row is words above nothing but numbers.
+    `where`: the first row, for messages. `rows`, `asked`: fields of some first rows, and the
+    columns that are asked for. Raises InputError where columns are asked for by number, and the
+    first row is words above nothing but numbers.
     """
     if _by_name(asked):
         return True

@@ -29,17 +29,9 @@ UTF8 = ("utf-8", "utf-8-sig")
 def open_text(source: str, encoding: str | None = None) -> IO[bytes]:
     """Open a text file for reading as UTF-8, decompressed by the name's extension.
 
-    Parameters
-    ----------
-    source
-        Path or fsspec URL.
-    encoding
-        What it is written in; None: UTF-8, and its bytes are given as they are.
-
-    Raises
-    ------
-    InputError
-        Where it cannot be opened; at a read, where bytes are none of that encoding.
+    `source`: path or fsspec URL. `encoding`: what it is written in; None: UTF-8, and its bytes are
+    given as they are. Raises InputError where it cannot be opened; at a read, where bytes are none
+    of that encoding.
     """
     file = open_bytes(source)
     if encoding is None or codecs.lookup(encoding).name in UTF8:

@@ -25,16 +25,9 @@ PIECE = 1 << 18
 class Record:
     """A row of a text file as it stands there.
 
-    Parameters
-    ----------
-    line
-        Number of its first line, from 1.
-    fields
-        Its fields; bytes that are no UTF-8 are lone surrogates.
-    quoted
-        Whether each field was in quotes.
-    problem
-        What is wrong with its quotes, if something is; it has no fields then.
+    `line`: number of its first line, from 1. `fields`: its fields; bytes that are no UTF-8 are lone
+    surrogates. `quoted`: whether each field was in quotes. `problem`: what is wrong with its
+    quotes, if something is; it has no fields then.
     """
 
     line: int
@@ -55,12 +48,8 @@ class Record:
 def quotes_are_regular(lines: bytes, delimiter: str) -> bool:
     r"""Whether every quote encloses a field or is one of two within one.
 
-    Parameters
-    ----------
-    lines
-        Whole lines, with a line break before the first and one after the last.
-    delimiter
-        Field separator.
+    `lines`: whole lines, with a line break before the first and one after the last. `delimiter`:
+    field separator.
 
     Examples
     --------
@@ -87,12 +76,8 @@ def quotes_are_regular(lines: bytes, delimiter: str) -> bool:
 def records(data: bytes, line: int, delimiter: str, quotes: bool, multiline: bool) -> Iterator[Record]:
     """Cut whole lines into records and fields, one by one; blank lines are passed over.
 
-    Parameters
-    ----------
-    data, line
-        Whole lines, and the number of the first.
-    delimiter, quotes, multiline
-        As in `IngestSettings`.
+    `data`, `line`: whole lines, and the number of the first. `delimiter`, `quotes`, `multiline`: as
+    in `IngestSettings`.
     """
     text = data.decode("utf-8", "surrogateescape")
     start = 0
@@ -117,14 +102,8 @@ def _end_of_record(text: str, start: int, over_lines: bool) -> int:
 def cut_line(record: str, line: int, delimiter: str | None, quotes: bool) -> Record:
     """Cut a line into fields, which stand in quotes where that is told.
 
-    Parameters
-    ----------
-    record, line
-        The line without its end, and its number.
-    delimiter
-        What stands between fields; None: blanks.
-    quotes
-        Whether quotes enclose fields.
+    `record`, `line`: the line without its end, and its number. `delimiter`: what stands between
+    fields; None: blanks. `quotes`: whether quotes enclose fields.
 
     Examples
     --------

@@ -58,12 +58,7 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 class Files:
     """Files that are one table, in this order.
 
-    Parameters
-    ----------
-    name
-        What they are called in messages and records.
-    uris
-        Their paths or URLs.
+    `name`: what they are called in messages and records. `uris`: their paths or URLs.
 
     Examples
     --------
@@ -244,10 +239,7 @@ def folder_keys(uri: str) -> dict[str, str | None]:
 def size_of(source: str) -> int:
     """Bytes of a file (0 where a web server does not say).
 
-    Raises
-    ------
-    InputError
-        Where it is missing, empty, unreadable, or no file.
+    Raises InputError where it is missing, empty, unreadable, or no file.
     """
     fs, path = file_system(file_of(source))
     with input_errors(source):
@@ -296,10 +288,7 @@ def open_bytes(source: str) -> IO[bytes]:
 def read_lines(path: str) -> list[str]:
     """The lines of a small file of UTF-8 text, without blank ones at its end.
 
-    Raises
-    ------
-    InputError
-        Where it cannot be read, is no text, or holds nothing.
+    Raises InputError where it cannot be read, is no text, or holds nothing.
     """
     with input_errors(path), open_bytes(path) as file:
         try:

@@ -119,10 +119,8 @@ def _taken_apart(source: EdgeSource, batch: EdgeBatch, mark: str) -> EdgeBatch:
 def _items(cell: str, mark: str) -> list[str]:
     """The labels of a field: a list as Python or JSON write it, or what stands between marks.
 
-    Raises
-    ------
-    ValueError
-        Where it looks like a list, and its items have no commas between, or it is cut off.
+    Raises ValueError where it looks like a list, and its items have no commas between, or it is cut
+    off.
     """
     text = cell.strip()
     if text in EMPTY_SETS:
@@ -230,20 +228,9 @@ def _sum(noted: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
 def told_forms(uri: str, sides: Mapping[str, pa.Array]) -> tuple[dict[str, int], tuple[str, ...]]:
     """Count the labels of each side that are like another but for case, or for Unicode forms.
 
-    Parameters
-    ----------
-    uri
-        The table, for messages.
-    sides
-        Different labels of each side.
+    `uri`: the table, for messages. `sides`: different labels of each side. Returns how many, by
+    what they differ in, and what is said of them.
 
-    Returns
-    -------
-    dict, tuple of str
-        How many, by what they differ in, and what is said of them.
-
-    Notes
-    -----
     Linear in the labels; those in small ASCII letters are only looked through, at memory speed.
 
     Examples
@@ -276,17 +263,8 @@ def told_forms(uri: str, sides: Mapping[str, pa.Array]) -> tuple[dict[str, int],
 def told_odd(uri: str, sides: Mapping[str, pa.Array], encoding: str | None) -> tuple[dict[str, int], tuple[str, ...]]:
     r"""Count the labels of each side that stand in other quotes than ", or are garbled.
 
-    Parameters
-    ----------
-    uri, sides
-        As of `told_forms`.
-    encoding
-        What the text was read in; None: UTF-8, or it came as text.
-
-    Returns
-    -------
-    dict, tuple of str
-        As of `told_forms`.
+    `uri`, `sides`: as of `told_forms`. `encoding`: what the text was read in; None: UTF-8, or it
+    came as text. Returns as of `told_forms`.
 
     Examples
     --------
@@ -346,12 +324,7 @@ def _garbled(labels: pa.Array, encoding: str | None) -> dict[str, tuple[str, str
 def told_answers(uri: str, names: Mapping[str, str], sides: Mapping[str, pa.Array], n_edges: int) -> tuple[str, ...]:
     """Say which side has the labels of cells alone: yes and no, or 0 and 1, one beside each other.
 
-    Parameters
-    ----------
-    uri, names, sides
-        As of `told_names`.
-    n_edges
-        Number of edges.
+    `n_edges`: number of edges.
 
     Examples
     --------
@@ -374,10 +347,7 @@ def told_answers(uri: str, names: Mapping[str, str], sides: Mapping[str, pa.Arra
 def told_names(uri: str, names: Mapping[str, str], sides: Mapping[str, pa.Array]) -> tuple[str, ...]:
     """Say that the names of both columns are labels as well: of a header amid the rows.
 
-    Parameters
-    ----------
-    uri, names, sides
-        The table, the names of its two columns, and different labels of each.
+    `uri`, `names`, `sides`: the table, the names of its two columns, and different labels of each.
 
     Examples
     --------
@@ -399,17 +369,7 @@ def told_names(uri: str, names: Mapping[str, str], sides: Mapping[str, pa.Array]
 def told_beside(uri: str, sides: Mapping[str, tuple[pa.Array, pa.Array]]) -> tuple[dict[str, int], tuple[str, ...]]:
     """Count the new labels of each side that are like known ones but for case, form, zeros or hour.
 
-    Parameters
-    ----------
-    uri
-        The table of the new ones, for messages.
-    sides
-        Known labels and new ones of each side.
-
-    Returns
-    -------
-    dict, tuple of str
-        As of `told_forms`.
+    `uri`: the table of the new ones, for messages.
 
     Examples
     --------

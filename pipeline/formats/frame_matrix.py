@@ -42,21 +42,10 @@ def matrix_table(
     Before that, whether the last row holds the sums of those above it; last, the labels of rows and
     columns that have no such cell.
 
-    Parameters
-    ----------
-    name
-        What the matrix is, for messages.
-    columns, column, first_rows
-        Names of its columns, what returns one, and some first rows as text.
-    index
-        Names of its rows beside its columns; None: a column names them, or they are numbered.
-    settings
-        May name the column of row names.
-
-    Raises
-    ------
-    InputError
-        Where a column holds no cells, or rows or columns share a name.
+    `name`: what the matrix is, for messages. `columns`, `column`, `first_rows`: names of its
+    columns, what returns one, and some first rows as text. `index`: names of its rows beside its
+    columns; None: a column names them, or they are numbered. `settings`: may name the column of row
+    names. Raises InputError where a column holds no cells, or rows or columns share a name.
     """
     at = None
     if index is None or settings.left is not None:

@@ -24,17 +24,10 @@ CELLS = 1000
 def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> tuple[dict[str, list[Any]], dict[str, int]]:
     """Columns left and right of baskets, and weight where items have numbers; and what was found.
 
-    Parameters
-    ----------
-    name, baskets
-        What it is, for messages; a mapping or series by its keys, or a sequence, numbered from 0.
-    settings
-        Whether they are said to be baskets, and whether one set of vertices is meant.
-
-    Raises
-    ------
-    InputError
-        Where one is no list of items, or all may be edges, rows of a table or of a matrix as well.
+    `name`, `baskets`: what it is, for messages; a mapping or series by its keys, or a sequence,
+    numbered from 0. `settings`: whether they are said to be baskets, and whether one set of
+    vertices is meant. Raises InputError where one is no list of items, or all may be edges, rows of
+    a table or of a matrix as well.
     """
     by_key = isinstance(baskets, Mapping) or hasattr(baskets, "items")
     named = [
@@ -152,12 +145,8 @@ def _has_numbers(name: str, key: Any, items: Any) -> bool:
 def refuse_cells(name: str, rows: Sequence[Any], cure: str) -> None:
     """Raise an `InputError` where lists are no items, but cells of the rows of a matrix.
 
-    Parameters
-    ----------
-    name, rows
-        What it is, for messages; some first lists.
-    cure
-        What to do where they are items.
+    `name`, `rows`: what it is, for messages; some first lists. `cure`: what to do where they are
+    items.
     """
     lists = [[*islice(items, CELLS)] for items in rows if not isinstance(items, Mapping | None)]
     words = [[*map(str, items)] for items in lists]
@@ -176,10 +165,7 @@ def _number(value: Any) -> float | None:
 def array_of_values(name: str, column: str, values: Any) -> Any:
     """A column of Python or pandas values as Arrow; NaN means missing, as in pandas.
 
-    Raises
-    ------
-    InputError
-        Where their types differ, or Arrow has none for them.
+    Raises InputError where their types differ, or Arrow has none for them.
     """
     if str(getattr(values, "dtype", "")).startswith("Sparse["):
         values = values.sparse.to_dense()

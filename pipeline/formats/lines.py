@@ -34,16 +34,8 @@ Label: TypeAlias = str | int
 class Neighbours:
     """What a line says of one left vertex.
 
-    Parameters
-    ----------
-    line
-        Number of the line, from 1.
-    left
-        The vertex.
-    right
-        Its neighbours; None: the label is missing.
-    values
-        What stands in the cell of each, where there are cells.
+    `line`: number of the line, from 1. `right`: its neighbours; None: the label is missing.
+    `values`: what stands in the cell of each, where there are cells.
     """
 
     line: int
@@ -56,12 +48,8 @@ class Neighbours:
 class TextLines:
     """Numbered lines of a text file, without their ends and without comments; blank ones as well.
 
-    Parameters
-    ----------
-    uri, settings
-        The file, and which lines of it are left out.
-    noted
-        Counts of what was found and not told yet: comments, which were left out.
+    `uri`, `settings`: the file, and which lines of it are left out. `noted`: counts of what was
+    found and not told yet: comments, which were left out.
 
     Raises
     ------
@@ -125,19 +113,10 @@ def edge_batches(
 ) -> Iterator[EdgeBatch]:
     """Batches of the edges that lines hold.
 
-    Parameters
-    ----------
-    source
-        The file, and how it is read; its layout says whether cells are weights.
-    lines, found
-        The lines, and what they say, in their order.
-    quoted
-        Whether words for missing values are None already, as in quotes they are labels.
-
-    Raises
-    ------
-    InputError
-        Where a label is missing and that is an error.
+    `source`: the file, and how it is read; its layout says whether cells are weights. `lines`,
+    `found`: the lines, and what they say, in their order. `quoted`: whether words for missing
+    values are None already, as in quotes they are labels. Raises InputError where a label is
+    missing and that is an error.
     """
     some = _Collected()
     for each in found:

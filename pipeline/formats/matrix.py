@@ -71,10 +71,8 @@ class Head:
 def matrix_head(uri: str, settings: IngestSettings) -> Head:
     """Read the first lines of a matrix: its names, if it has some, and how its fields are parted.
 
-    Raises
-    ------
-    InputError
-        Where columns share a name, hold no cells, or the names of rows cannot be found.
+    Raises InputError where columns share a name, hold no cells, or the names of rows cannot be
+    found.
     """
     head, declared = without_declaration(text_head(uri, settings))
     delimiter = settings.delimiter or declared or ("\t" if bare_name(uri).endswith(".tsv") else told_delimiter(head))
@@ -130,12 +128,8 @@ def place_of_names(
 ) -> int | None:
     """The column of row names: the one that was asked for, or the first if it is no cells.
 
-    Parameters
-    ----------
-    uri, settings
-        The matrix, and how it is read.
-    names, rows
-        Names of its columns, if it has some, and some first rows.
+    `uri`, `settings`: the matrix, and how it is read. `names`, `rows`: names of its columns, if it
+    has some, and some first rows.
     """
     if settings.left is not None:
         if settings.left in names:
@@ -166,14 +160,8 @@ def assumed_of_names(
 ) -> tuple[str, ...]:
     """What was taken for names of columns and of rows, in sentences.
 
-    Parameters
-    ----------
-    uri
-        The matrix.
-    named, unnamed
-        The line that was taken for names of columns, or whether that none was is a guess.
-    at, names
-        The column of the names of rows, and names of columns.
+    `uri`: the matrix. `named`, `unnamed`: the line that was taken for names of columns, or whether
+    that none was is a guess.
     """
     said = []
     if named:
@@ -197,21 +185,9 @@ def label_columns(
 
     Blanks around them are left out, and counted, where labels are.
 
-    Parameters
-    ----------
-    uri
-        The matrix.
-    written, width
-        Names of its columns as they are written, if it has some, and their number.
-    at
-        The column of the names of rows.
-    settings
-        Whether blanks are stripped.
-
-    Raises
-    ------
-    InputError
-        Where columns share a name or lack one.
+    `uri`: the matrix. `written`, `width`: names of its columns as they are written, if it has some,
+    and their number. `at`: the column of the names of rows. `settings`: whether blanks are
+    stripped. Raises InputError where columns share a name or lack one.
     """
     names = _names(written, settings)
     places = [place for place in range(width) if place != at]

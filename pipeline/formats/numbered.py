@@ -25,14 +25,8 @@ DIMACS_SUFFIXES = (".clq", ".col", ".dimacs")
 class NumberedEdges:
     """The edges of a file that numbers its vertices.
 
-    Parameters
-    ----------
-    n
-        Number of vertices.
-    edges
-        int64, shape (rows, 2): both ends of each row, from 1.
-    dropped
-        Rows that are no edges, by reason.
+    `edges`: int64, shape (rows, 2): both ends of each row, from 1. `dropped`: rows that are no
+    edges, by reason.
     """
 
     n: int
@@ -43,10 +37,7 @@ class NumberedEdges:
 def read_dimacs(source: str) -> NumberedEdges:
     """Read a DIMACS file: ``p edge VERTICES EDGES``, then ``e U V`` a line.
 
-    Raises
-    ------
-    InputError
-        At anything wrong in it: what, and in which line.
+    Raises InputError at anything wrong in it: what, and in which line.
     """
     n, declared = -1, 0
     edges: list[tuple[int, int]] = []
@@ -74,10 +65,7 @@ def read_dimacs(source: str) -> NumberedEdges:
 def read_matrix_market(source: str, settings: IngestSettings) -> NumberedEdges:
     """Read a square MatrixMarket file in coordinates; entries of 0 are no edges.
 
-    Raises
-    ------
-    InputError
-        At anything wrong in it: what, and in which line.
+    Raises InputError at anything wrong in it: what, and in which line.
     """
     lines = _lines(source)
     number, words = next(lines, (1, []))

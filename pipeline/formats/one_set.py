@@ -33,15 +33,8 @@ FORMS = {int(f"{form:b}"): (form >> 2, form >> 1 & 1, form & 1) for form in rang
 def one_set_rows(source: EdgeSource, lines: Sequence[Row]) -> list[Row] | None:
     """Vertices and their neighbours in a file of one of these formats; None: it is of none.
 
-    Parameters
-    ----------
-    source, lines
-        The file, and its numbered lines.
-
-    Raises
-    ------
-    InputError
-        Where it is of one, and a graph of two sides is asked for; and for matrices.
+    `source`, `lines`: the file, and its numbered lines. Raises InputError where it is of one, and a
+    graph of two sides is asked for; and for matrices.
     """
     body = [row for _, row in lines]
     while body and len(body[-1]) == 0:

@@ -62,10 +62,7 @@ def told_cells(
 ) -> tuple[str, ...]:
     """Say which columns of text hold several labels a cell, by their first cells.
 
-    Raises
-    ------
-    InputError
-        Where one of lists holds rows of a matrix.
+    Raises InputError where one of lists holds rows of a matrix.
     """
     for name, cells in columns.items():
         if is_list(cells.type):
@@ -88,19 +85,9 @@ def typed_layout(
 ) -> Layout:
     """Choose the columns of a table whose columns have names and types, as Parquet's have.
 
-    Parameters
-    ----------
-    source
-        The table, for messages.
-    settings
-        What was named.
-    names, first_rows
-        Names of its columns, and what returns some first rows, for messages.
-
-    Raises
-    ------
-    InputError
-        Where the columns that are meant are not clear, or share a name.
+    `source`: the table, for messages. `settings`: what was named. `names`, `first_rows`: names of
+    its columns, and what returns some first rows, for messages. Raises InputError where the columns
+    that are meant are not clear, or share a name.
     """
     keys = asked_keys(source, settings, names)
     names = [*names, *keys]
@@ -276,13 +263,9 @@ def to_labels(column: pa.Array) -> pa.Array:
     bits, they are text. Decimals with places, dates, times and Booleans are their canonical text:
     12.50, 2026-01-31, 2026-01-31 12:00:00, true.
 
-    Raises
-    ------
-    pyarrow.ArrowInvalid
-        Where a value has no label: a fraction, or bytes that are no text; the message is the end of
-        a sentence that begins with the value.
-    pyarrow.ArrowNotImplementedError
-        Where the type has none.
+    Raises pyarrow.ArrowInvalid where a value has no label: a fraction, or bytes that are no text;
+    the message is the end of a sentence that begins with the value. Raises
+    pyarrow.ArrowNotImplementedError where the type has none.
 
     Examples
     --------

@@ -89,20 +89,12 @@ TWO_SIDED = ("baskets", "gmt", "cxt")
 def open_edges(source: Edges, settings: IngestSettings) -> EdgeSource:
     """Recognise an edge table.
 
-    Parameters
-    ----------
-    source
-        Path or fsspec URL; ``.gz`` and ``.zst`` are decompressed. A glob names several files of one
-        format, a folder all the tables below it. Or the files themselves (`Files`), a table in
-        memory (`pipeline.formats.tables`), or one that was opened, which is given back.
-    settings
-        Format, columns and what is needed of weights and times.
-
-    Raises
-    ------
-    InputError
-        If a file is missing, empty, binary or of unknown format, lacks a named column or does not
-        say which columns are meant, or if several files are not one table.
+    `source`: path or fsspec URL; ``.gz`` and ``.zst`` are decompressed. A glob names several files
+    of one format, a folder all the tables below it. Or the files themselves (`Files`), a table in
+    memory (`pipeline.formats.tables`), or one that was opened, which is given back. `settings`:
+    format, columns and what is needed of weights and times. Raises InputError if a file is missing,
+    empty, binary or of unknown format, lacks a named column or does not say which columns are
+    meant, or if several files are not one table.
     """
     if isinstance(source, EdgeSource):
         return source
@@ -246,20 +238,8 @@ def _refuse_other_columns(first: EdgeSource, known: Layout, part: EdgeSource, la
 def read_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Read a table, file by file.
 
-    Parameters
-    ----------
-    source
-        The table, from `open_edges`.
-
-    Returns
-    -------
-    Iterator of EdgeBatch
-        Every row of the files once, in their order.
-
-    Raises
-    ------
-    InputError
-        At the first bad line, naming file, line, column, value and remedy.
+    `source`: the table, from `open_edges`. Every row of the files comes once, in their order.
+    Raises InputError at the first bad line, naming file, line, column, value and remedy.
     """
     for part in source.files:
         read = READERS.get(part.format, text_batches) if part.table is None else table_batches

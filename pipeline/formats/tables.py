@@ -185,22 +185,9 @@ def name_of(source: Edges) -> str:
 def open_table(source: Any, settings: IngestSettings) -> EdgeSource:
     """Recognise a table in memory.
 
-    Parameters
-    ----------
-    source
-        One of `KINDS`.
-    settings
-        Names of columns, and what is needed of weights and times.
-
-    Returns
-    -------
-    EdgeSource
-        With the columns that are read, as an Arrow table.
-
-    Raises
-    ------
-    InputError
-        Where it is none of these, has no rows, or does not say which columns are meant.
+    `source`: one of `KINDS`. `settings`: names of columns, and what is needed of weights and times.
+    It has the columns that are read, as an Arrow table. Raises InputError where it is none of
+    these, has no rows, or does not say which columns are meant.
     """
     frame = frame_of(source, settings)
     refuse_lines(frame.name, settings)

@@ -28,10 +28,8 @@ def unix_seconds(times: pa.Array, head: bool = True) -> pa.Array:
     Without a zone they are UTC. Whether numbers are seconds at all is told at the head of a column:
     counters and seconds of a day come by years and Excel's days further down.
 
-    Raises
-    ------
-    pyarrow.ArrowInvalid
-        Where one is none of these, or most are numbers as 20260131, which may be dates.
+    Raises pyarrow.ArrowInvalid where one is none of these, or most are numbers as 20260131, which
+    may be dates.
 
     Examples
     --------

@@ -22,16 +22,8 @@ Line = tuple[int, list[str]]
 class Head:
     """What stands above the data.
 
-    Parameters
-    ----------
-    rows, columns
-        Their numbers.
-    format
-        One of `FORMATS`.
-    row_labels, column_labels
-        Labels; empty: they are numbers from 1, or stand in the data.
-    embedded
-        Whether they stand in the data.
+    `rows`, `columns`: their numbers. `row_labels`, `column_labels`: labels; empty: they are numbers
+    from 1, or stand in the data. `embedded`: whether they stand in the data.
     """
 
     rows: int

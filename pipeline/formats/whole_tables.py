@@ -25,17 +25,9 @@ TAKEN = {"format", "left", "delimiter", "encoding", "quotes", "skip", "comment",
 def read_whole_table(source: Any, settings: IngestSettings) -> tuple[Frame, bool]:
     """Read all columns of a table, and whether numbers in it are text as in CSV.
 
-    Parameters
-    ----------
-    source
-        Path or fsspec URL of a CSV, TSV or Parquet file, or a frame in memory.
-    settings
-        How lines are cut up; those beside `TAKEN` are refused.
-
-    Raises
-    ------
-    InputError
-        Where it is no such table, or a line has more or fewer fields than there are names.
+    `source`: path or fsspec URL of a CSV, TSV or Parquet file, or a frame in memory. `settings`:
+    how lines are cut up; those beside `TAKEN` are refused. Raises InputError where it is no such
+    table, or a line has more or fewer fields than there are names.
     """
     for name in settings.model_dump(exclude_defaults=True).keys() - TAKEN:
         raise InputError(f"{name} is for edge tables, and all columns of this table are scaled; leave it out")

@@ -16,9 +16,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from bicliq.pipeline.graphs.bipartite import Int32s, Int64s
 from bicliq.pipeline.placement.arrays import starts_of
 
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 MICROSECONDS = 1_000_000
@@ -32,6 +33,17 @@ SLOT_BITS = 22
 
 WORTH_ANOTHER_ROUND = 0.95
 """Share of the actions that a round of leaving out must fall below for another one to follow."""
+
+
+def micros_of(seconds: npt.NDArray[np.float64]) -> Int64s:
+    """Return times as whole microseconds.
+
+    Examples
+    --------
+    >>> micros_of(np.array([0.1 + 0.2])).tolist()
+    [300000]
+    """
+    return np.rint(seconds * MICROSECONDS).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +74,7 @@ class Actions:
     @classmethod
     def of(cls, left: Int32s, right: Int32s, seconds: npt.NDArray[np.float64]) -> Actions:
         """Sort rows, with Unix seconds; equal ones are one."""
-        times, moment = np.unique(np.rint(seconds * MICROSECONDS).astype(np.int64), return_inverse=True)
+        times, moment = np.unique(micros_of(seconds), return_inverse=True)
         order = np.lexsort((left, moment, right))
         actions = cls(left[order], right[order], moment[order], times)
         first = np.ones(len(order), np.bool_)
@@ -86,10 +98,7 @@ class Actions:
     def within(self, length: int) -> tuple[Int64s, Int64s]:
         """Say of each action which ones are on the same right vertex within so many microseconds.
 
-        Returns
-        -------
-        int64, int64
-            The first of them, and where they end.
+        Returns the first of them, and where they end.
         """
         base = self.right.astype(np.int64) * len(self.times)
         first = np.searchsorted(self.times, self.times - length)[self.moment]
@@ -147,10 +156,7 @@ def blocks_of(counts: Int64s, most: int = AT_ONCE) -> Iterator[slice]:
 def rights_of_keys(key: Int64s, right: Int32s) -> tuple[Int64s, Int64s, Int64s]:
     """Count the different right vertices of each key; those of one key come in ascending order.
 
-    Returns
-    -------
-    order, starts, counts
-        What sorts the keys, where each begins in that order, and its right vertices.
+    Returns what sorts the keys, where each begins in that order, and its right vertices.
 
     Examples
     --------

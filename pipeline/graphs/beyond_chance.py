@@ -15,16 +15,8 @@ def best_beyond_chance(
 ) -> kernels.FindResult:
     """Return the most surprising groups that are beyond chance, of the sizes that a run has.
 
-    Parameters
-    ----------
-    graph
-        The whole table.
-    k
-        How many, at most.
-    search
-        Least sizes.
-    diverse
-        Whether an edge counts for one group alone.
+    `graph`: the whole table. `k`: how many, at most. `search`: least sizes. `diverse`: whether an
+    edge counts for one group alone.
 
     Examples
     --------

@@ -62,20 +62,9 @@ class BipartiteGraph:
     def from_edges(cls, left: npt.ArrayLike, right: npt.ArrayLike, n_left: int, n_right: int) -> BipartiteGraph:
         """Build a graph from its edges, in any order; repeated edges count once.
 
-        Parameters
-        ----------
-        left, right
-            Integer ids of the ends of each edge, from 0.
-        n_left, n_right
-            Number of vertices of each side.
+        `left`, `right`: integer ids of the ends of each edge, from 0. `n_left`, `n_right`: number
+        of vertices of each side. Raises InputError where an id is outside its side.
 
-        Raises
-        ------
-        InputError
-            Where an id is outside its side.
-
-        Notes
-        -----
         O(n_edges) for sorted input, O(n_edges log n_edges) otherwise.
         """
         lefts, rights = _ids(left), _ids(right)
@@ -131,13 +120,9 @@ class BipartiteGraph:
     def transpose(self, order: Int32s | None = None) -> BipartiteGraph:
         """Return the same graph with its sides exchanged: rows of the right side.
 
-        Parameters
-        ----------
-        order
-            Some left vertices, each once: the graph then has these alone, numbered by their places.
+        `order`: some left vertices, each once: the graph then has these alone, numbered by their
+        places.
 
-        Notes
-        -----
         O(n_edges); rows come out ascending.
         """
         xp = library_of(self.indices)
@@ -210,21 +195,10 @@ def ranges(starts: Int64s, lengths: Int64s) -> Int64s:
 def read_graph(folder: GraphFolder, backend: str = "cpu") -> BipartiteGraph:
     """Read an ingested graph.
 
-    Parameters
-    ----------
-    folder
-        Its folder.
-    backend
-        "cpu"; or "cuda": its arrays lie on the GPU, and so does what is made of it.
-
-    Raises
-    ------
-    InputError
-        Where the graph is not in the store.
-    DamageError
-        Where it is damaged: its edges are compared with their checksum before they are used.
-    BackendError
-        If "cuda" cannot run here.
+    `backend`: "cpu"; or "cuda": its arrays lie on the GPU, and so does what is made of it. Raises
+    InputError where the graph is not in the store. Raises DamageError where it is damaged: its
+    edges are compared with their checksum before they are used. Raises BackendError if "cuda"
+    cannot run here.
     """
     folder.must_exist()
     record = folder.record()

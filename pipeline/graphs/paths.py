@@ -44,23 +44,10 @@ def wedges(graph: BipartiteGraph) -> tuple[Int64s, Int64s]:
 def two_hop_sizes(graph: BipartiteGraph, starts: Any, most: int = PATHS_AT_A_TIME) -> Any:
     """Return how many other left vertices share a right neighbour with each of some left vertices.
 
-    Parameters
-    ----------
-    graph
-        A graph of the host or of a GPU.
-    starts
-        Left vertices, whole numbers.
-    most
-        Most paths of two edges that are followed at a time: some 32 bytes each; a vertex with more
-        of them is a batch of its own.
+    `graph`: a graph of the host or of a GPU. `starts`: left vertices, whole numbers. `most`: most
+    paths of two edges that are followed at a time: some 32 bytes each; a vertex with more of them
+    is a batch of its own. Returns int64, shape (starts,), where the graph lies.
 
-    Returns
-    -------
-    array
-        int64, shape (starts,), where the graph lies.
-
-    Notes
-    -----
     Paths of two edges are laid out by two gathers, and equal ends united by a sort of 64-bit keys.
     cuDF's merge and cuGraph's two-hop neighbours (`benchmarks.two_hop`) are slower
     (docs/results.md).

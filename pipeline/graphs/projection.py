@@ -18,20 +18,9 @@ from bicliq.pipeline.placement.arrays import counts_of, library_of, repeat, star
 def tied_pairs(graph: BipartiteGraph, min_shared: int) -> Any:
     """Return the pairs of left vertices that share at least so many right ones.
 
-    Parameters
-    ----------
-    graph
-        A graph on the host or on a GPU.
-    min_shared
-        How many common neighbours tie two vertices, at least 1.
+    `graph`: a graph on the host or on a GPU. `min_shared`: how many common neighbours tie two
+    vertices, at least 1. Returns int64, ascending: u << 32 | v, with u < v.
 
-    Returns
-    -------
-    array
-        int64, ascending: u << 32 | v, with u < v.
-
-    Notes
-    -----
     Only vertices of the (2, min_shared)-core have such partners, and keep all their common
     neighbours there. Time is that of a sort of the paths u, w, v with u < v of this core;
     `PATHS_AT_A_TIME` of them take memory at a time, or those from one vertex.
@@ -87,10 +76,7 @@ def frequent(keys: Any, least: int) -> Any:
 def symmetric_csr(pairs: Any, n: int) -> tuple[Any, Any]:
     """Return the CSR of an undirected graph with n vertices, of pairs u << 32 | v, each given once.
 
-    Returns
-    -------
-    indptr, indices
-        int64 and int32; each edge in the rows of both ends, rows ascending.
+    Returns int64 and int32; each edge in the rows of both ends, rows ascending.
 
     Examples
     --------

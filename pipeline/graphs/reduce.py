@@ -54,20 +54,10 @@ class Reduced:
 def reduce(graph: BipartiteGraph, min_left: int = 1, min_right: int = 1) -> Reduced:
     """Return the core where left degrees reach `min_right` and right degrees `min_left`.
 
-    Parameters
-    ----------
-    graph
-        Any bipartite graph; isolated vertices are always dropped.
-    min_left, min_right
-        Smallest sides of the bicliques that are asked for, each at least 1.
+    `graph`: any bipartite graph; isolated vertices are always dropped. `min_left`, `min_right`:
+    smallest sides of the bicliques that are asked for, each at least 1. Returns the core and the
+    maps of its ids to the old ones.
 
-    Returns
-    -------
-    Reduced
-        The core and the maps of its ids to the old ones.
-
-    Notes
-    -----
     Rounds of O(edges left): beside the graph there is its core, and nothing else of that size. A
     graph whose arrays lie on a GPU is reduced there; each round drops all vertices below their
     bound at once, some edges at a time.

@@ -44,32 +44,15 @@ CLOSING_SECONDS = 60.0
 def open_cluster(settings: ClusterSettings, backend: str = "cpu", data_backend: str = "cuda") -> Iterator[Any]:
     """Open a cluster and yield its client; one that was started here is closed with the block.
 
-    Parameters
-    ----------
-    settings
-        Without a scheduler's address: one process a core, or as many as asked for, with equal
-        shares of the memory.
-    backend
-        With "cuda", one process a GPU instead: all GPUs that `CUDA_VISIBLE_DEVICES` shows, or as
-        many as asked for.
-    data_backend
-        Where tables are: with "cpu" the processes of GPUs do not load cuDF.
+    `settings`: without a scheduler's address: one process a core, or as many as asked for, with
+    equal shares of the memory. `backend`: with "cuda", one process a GPU instead: all GPUs that
+    `CUDA_VISIBLE_DEVICES` shows, or as many as asked for. `data_backend`: where tables are: with
+    "cpu" the processes of GPUs do not load cuDF. Its `dashboard_link` is the address of the
+    dashboard, where there is one. Raises InputError where no scheduler answers at the given
+    address, or it or a worker of it has no Bicliq; where a script starts a cluster whose workers
+    would run the script again. Raises BackendError where Dask-CUDA is missing, or workers do not
+    start.
 
-    Yields
-    ------
-    distributed.Client
-        Its `dashboard_link` is the address of the dashboard, where there is one.
-
-    Raises
-    ------
-    InputError
-        Where no scheduler answers at the given address, or it or a worker of it has no Bicliq;
-        where a script starts a cluster whose workers would run the script again.
-    BackendError
-        Where Dask-CUDA is missing, or workers do not start.
-
-    Notes
-    -----
     A cluster on many hosts is started by its own tools (`dask scheduler`, and on each host `dask
     cuda worker` or `dask worker --nthreads 1`) and reached by its scheduler's address. Threads of
     the kernels are none of Dask's: each task takes its share of the machine's cores

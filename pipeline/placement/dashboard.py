@@ -38,16 +38,9 @@ RATE_SECONDS, SILENT_SECONDS = 5.0, 30.0
 class Seen:
     """A search, as its client told it last.
 
-    Parameters
-    ----------
-    told
-        The message of `pipeline.placement.watching.Watched`.
-    at
-        When it came, in seconds of `time.time`.
-    cost_before
-        Cost that was done when this search began.
-    history
-        Pairs of a time and the bicliques at that time.
+    `told`: the message of `pipeline.placement.watching.Watched`. `at`: when it came, in seconds of
+    `time.time`. `cost_before`: cost that was done when this search began. `history`: pairs of a
+    time and the bicliques at that time.
     """
 
     told: dict[str, Any]

@@ -60,10 +60,7 @@ def why_no_data_on_device() -> str | None:
 def cudf_and_cupy() -> tuple[Any, Any]:
     """Import cuDF and CuPy, once a process: with one pool of memory, and tables that spill.
 
-    Raises
-    ------
-    BackendError
-        If they cannot run here.
+    Raises BackendError if they cannot run here.
     """
     reason = why_no_data_on_device()
     if reason is not None:
@@ -109,10 +106,7 @@ def device_errors_of(array: Any) -> AbstractContextManager[None]:
 def to_device(array: Any) -> Any:
     """Copy an array of the host to the GPU.
 
-    Raises
-    ------
-    BackendError
-        If the data path cannot run here, or the device has no room for it.
+    Raises BackendError if the data path cannot run here, or the device has no room for it.
     """
     _, cp = cudf_and_cupy()
     with gpu_errors():
@@ -127,12 +121,8 @@ def on(backend: str, *arrays: Any) -> tuple[Any, ...]:
 class DeviceParquetWriter:
     """Writes tables as a Parquet file, encoded and compressed on the device by cuDF.
 
-    Parameters
-    ----------
-    sink
-        A binary file, which is written as the row groups come.
-    options
-        Options of cuDF's `ParquetWriter`.
+    `sink`: a binary file, which is written as the row groups come. `options`: options of cuDF's
+    `ParquetWriter`.
     """
 
     def __init__(self, sink: Any, **options: Any) -> None:

@@ -26,20 +26,9 @@ def given_up() -> str | None:
 def run(asked: str, backend: Literal["cpu", "cuda"], work: Callable[[Literal["cpu", "cuda"]], Result]) -> Result:
     """Do some work with a backend; where "auto" chose a GPU and that fails, with the CPU.
 
-    Parameters
-    ----------
-    asked
-        "auto", "cpu" or "cuda", as the user said.
-    backend
-        What that means here: "cpu" or "cuda".
-    work
-        Is given the backend, and works from the start; what it had written when it failed is not
-        committed.
-
-    Raises
-    ------
-    AskedBackendError
-        If the GPU that was asked for fails.
+    `asked`: "auto", "cpu" or "cuda", as the user said. `backend`: what that means here: "cpu" or
+    "cuda". `work`: is given the backend, and works from the start; what it had written when it
+    failed is not committed. Raises AskedBackendError if the GPU that was asked for fails.
     """
     if backend == "cpu":
         return work("cpu")

@@ -25,10 +25,7 @@ class NobodyWaits(BaseException):
 def stopped_when_cancelled(worker: Any) -> Iterator[None]:
     """End the block, in a thread of a Dask worker, when Dask has cancelled its task.
 
-    Raises
-    ------
-    NobodyWaits
-        Where it was.
+    Raises NobodyWaits where it was.
     """
     key, thread = worker.get_current_task(), threading.get_ident()
     ended, at_the_end = threading.Event(), threading.Lock()

@@ -39,12 +39,8 @@ WORKERLESS_SECONDS = 300.0
 class Here:
     """What a task knows of the process that it runs in.
 
-    Parameters
-    ----------
-    tell
-        Tells whoever handed the task out something, such as how far it is.
-    sharers
-        Tasks that run on this machine at the same time, this one included.
+    `tell`: tells whoever handed the task out something, such as how far it is. `sharers`: tasks
+    that run on this machine at the same time, this one included.
     """
 
     tell: Callable[[Any], None]
@@ -69,16 +65,8 @@ Task = Callable[[Here], Any]
 class Ended:
     """How a task ended.
 
-    Parameters
-    ----------
-    number
-        The number that it was handed out with.
-    value
-        What it returned.
-    error
-        Why it failed; None where it did not.
-    worker
-        Name of the worker that did it; None in this process.
+    `number`: the number that it was handed out with. `value`: what it returned. `error`: why it
+    failed; None where it did not. `worker`: name of the worker that did it; None in this process.
     """
 
     number: int
@@ -94,23 +82,12 @@ def hand_out(
 ) -> Iterator[Ended]:
     """Keep the workers of a cluster busy, or this process, and yield each task as it ends.
 
-    Parameters
-    ----------
-    client
-        A Dask client; None: this process does one task after the other.
-    next_task
-        Gives the number of the next task and the task, or None when there is none (any more, or
-        because a limit was reached). It is asked again after each task that ended.
-    hear
-        Is called with what running tasks tell, in the thread of the caller.
+    `client`: a Dask client; None: this process does one task after the other. `next_task`: gives
+    the number of the next task and the task, or None when there is none (any more, or because a
+    limit was reached). It is asked again after each task that ended. `hear`: is called with what
+    running tasks tell, in the thread of the caller. Raises BicliqError where the cluster is lost,
+    or has no worker for `WORKERLESS_SECONDS`.
 
-    Raises
-    ------
-    BicliqError
-        Where the cluster is lost, or has no worker for `WORKERLESS_SECONDS`.
-
-    Notes
-    -----
     Whoever is done gets the next task, so the costliest should come first. A task that waits behind
     a long one is stolen by a worker that is idle (Dask's work stealing). A task that fails is tried
     again where that may help (`pipeline.errors.may_heal`), and one whose worker died on another
@@ -200,14 +177,8 @@ class Slots:
     It travels with every task. Machines are many and mostly alike, so only those are named that
     differ from most.
 
-    Parameters
-    ----------
-    all
-        Of all machines together.
-    usual
-        Of a machine that is not named, or came later; None: there was no machine yet.
-    others
-        Of those that differ.
+    `all`: of all machines together. `usual`: of a machine that is not named, or came later; None:
+    there was no machine yet.
 
     Examples
     --------
@@ -243,10 +214,7 @@ class _Workers:
     def look(self) -> bool:
         """Look who there is, unless that was done a moment ago; says whether it is another number.
 
-        Raises
-        ------
-        BicliqError
-            Where nobody has been there, or heard of, for `WORKERLESS_SECONDS`.
+        Raises BicliqError where nobody has been there, or heard of, for `WORKERLESS_SECONDS`.
         """
         now = time.monotonic()
         if now - self._looked < LOOK_SECONDS:

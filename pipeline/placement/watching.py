@@ -27,14 +27,9 @@ def standing(
 ) -> dict[str, Any]:
     """Count the partitions of a run, and their estimated cost, by their state.
 
-    Parameters
-    ----------
-    cost
-        float64[partitions], the estimated cost of each.
-    done, failed
-        Numbers of the committed ones, and of those that failed.
-    running
-        Those that are searched, each with the share that is done.
+    `cost`: float64[partitions], the estimated cost of each. `done`, `failed`: numbers of the
+    committed ones, and of those that failed. `running`: those that are searched, each with the
+    share that is done.
 
     Examples
     --------
@@ -64,12 +59,8 @@ def standing(
 class Watched:
     """A search whose scheduler is told now and then how far it is.
 
-    Parameters
-    ----------
-    client
-        A Dask client; None: there is nobody to tell.
-    run, asks
-        Name of the run, and "bicliques" or "counts".
+    `client`: a Dask client; None: there is nobody to tell. `run`, `asks`: name of the run, and
+    "bicliques" or "counts".
 
     Notes
     -----

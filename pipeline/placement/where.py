@@ -66,16 +66,9 @@ SETTING = {"data": "data backend", "search": "backend"}
 class Place:
     """The machine that a stage runs on.
 
-    Parameters
-    ----------
-    stage
-        "data" (tables and graphs, which take cuDF and CuPy on a GPU) or "search" (the kernels).
-    asked
-        What the settings say: "auto", "cpu" or "cuda".
-    backend
-        What that comes to: "cpu" or "cuda".
-    why
-        The reason, in words.
+    `stage`: "data" (tables and graphs, which take cuDF and CuPy on a GPU) or "search" (the
+    kernels). `asked`: what the settings say: "auto", "cpu" or "cuda". `backend`: what that comes
+    to: "cpu" or "cuda". `why`: the reason, in words.
     """
 
     stage: Stage
@@ -92,15 +85,8 @@ class Place:
     def run(self, work: Callable[[Backend], fallback.Result]) -> fallback.Result:
         """Do some work on this machine; where "auto" chose a GPU and that fails, on the CPU.
 
-        Parameters
-        ----------
-        work
-            Is given the backend. What it had written when it failed must not be visible to anybody.
-
-        Raises
-        ------
-        AskedBackendError
-            If the backend that was asked for fails.
+        `work`: is given the backend. What it had written when it failed must not be visible to
+        anybody. Raises AskedBackendError if the backend that was asked for fails.
         """
         return fallback.run(self.asked, self.here(), work)
 
@@ -160,17 +146,8 @@ class Placement:
 def place_data(asked: str, n_bytes: int | None = None) -> Place:
     """Decide where a table is read, and a graph profiled, planned and cut.
 
-    Parameters
-    ----------
-    asked
-        The setting `data_backend`.
-    n_bytes
-        Size of the edge table, or of what it would be as text; None: not known yet.
-
-    Raises
-    ------
-    BackendError
-        If a GPU is asked for and cannot be used here.
+    `asked`: the setting `data_backend`. `n_bytes`: size of the edge table, or of what it would be
+    as text; None: not known yet. Raises BackendError if a GPU is asked for and cannot be used here.
 
     Examples
     --------
@@ -247,21 +224,10 @@ def place_run(
 ) -> Placement:
     """Decide where the partitions of a run are cut and searched, or counted.
 
-    Parameters
-    ----------
-    data_backend, search, cluster
-        The settings.
-    n_edges, paths
-        What is known of the work: edges of the graph, and paths of two edges from all roots.
-    seconds
-        What the search should take one thread of the CPU; None: there is no estimate.
-    cannot, not_worth
-        As for `place_search`.
-
-    Raises
-    ------
-    BackendError
-        If a GPU is asked for and cannot be used here, or not for this.
+    `n_edges`, `paths`: what is known of the work: edges of the graph, and paths of two edges from
+    all roots. `seconds`: what the search should take one thread of the CPU; None: there is no
+    estimate. `cannot`, `not_worth`: as for `place_search`. Raises BackendError if a GPU is asked
+    for and cannot be used here, or not for this.
     """
     shared, why = _shared(cluster, paths)
     remote = shared and cluster.scheduler is not None
@@ -278,21 +244,10 @@ def place_run(
 def place_changes(search: SearchSettings, cluster: ClusterSettings, *, paths: int, found: int) -> Placement:
     """Decide where an update searches what changes.
 
-    Parameters
-    ----------
-    search, cluster
-        The settings.
-    paths, found
-        What is known of the work: paths of two edges over the changes, and about how many bicliques
-        are found around them.
+    `paths`, `found`: what is known of the work: paths of two edges over the changes, and about how
+    many bicliques are found around them. Raises BackendError if a GPU is asked for and cannot be
+    used here.
 
-    Raises
-    ------
-    BackendError
-        If a GPU is asked for and cannot be used here.
-
-    Notes
-    -----
     A cluster shares the search where one is named (a scheduler, workers, a dashboard's address) and
     at least `FOUND_A_THREAD` bicliques are expected for each thread that this process could take;
     `FOUND_TO_START` times as many where it must be started.
@@ -331,22 +286,10 @@ def check_backends(
 ) -> None:
     """Refuse what is asked for and cannot be had, before anything is read.
 
-    Parameters
-    ----------
-    data_backend, backend, threads, cluster
-        The settings.
-    cannot
-        As for `place_search`.
-    starts
-        Whether a GPU of this machine that is asked for to search starts now, beside what is read;
-        not where tables lie on it, since reading starts it, and takes its memory.
-
-    Raises
-    ------
-    BackendError
-        With the reason.
-    CapacityError
-        If there are more threads than are started here; a remote worker decides for itself.
+    `cannot`: as for `place_search`. `starts`: whether a GPU of this machine that is asked for to
+    search starts now, beside what is read; not where tables lie on it, since reading starts it, and
+    takes its memory. Raises BackendError with the reason. Raises CapacityError if there are more
+    threads than are started here; a remote worker decides for itself.
     """
     remote = cluster is not None and cluster.scheduler is not None
     wanted = [] if cluster is None or cluster.local else _named(cluster) or ["local = false"] * (cluster.local is False)

@@ -87,24 +87,12 @@ def read_graph_of(
 ) -> UndirectedGraph:
     """Read the undirected graph that a question is about.
 
-    Parameters
-    ----------
-    source
-        An edge table; with a store, the name of one of its graphs, which must then be projected.
-    question, settings, threads
-        What is asked, how a table is read, and the threads of a projection.
-    store
-        Where `source` is a graph.
-    data_backend
-        auto, cpu or cuda: where a table is read and projected, and where the arrays of the graph
-        lie; auto takes a GPU for large tables.
-
-    Raises
-    ------
-    InputError
-        At anything wrong in the file or the question.
-    BackendError
-        If "cuda" cannot run here.
+    `source`: an edge table; with a store, the name of one of its graphs, which must then be
+    projected. `question`, `settings`, `threads`: what is asked, how a table is read, and the
+    threads of a projection. `store`: where `source` is a graph. `data_backend`: auto, cpu or cuda:
+    where a table is read and projected, and where the arrays of the graph lie; auto takes a GPU for
+    large tables. Raises InputError at anything wrong in the file or the question. Raises
+    BackendError if "cuda" cannot run here.
     """
     if question.project is not None:
         return project_table(source, question.project, question.min_shared, settings, store, threads, data_backend)
@@ -229,22 +217,12 @@ def answer(
 ) -> dict[str, Any]:
     """Read, search and, where a store is given, commit.
 
-    Parameters
-    ----------
-    source, question, settings, threads, backend, devices, data_backend
-        As in `read_graph_of` and `find_clique`.
-    store
-        Where the answer goes; None: nowhere.
-    stored
-        Whether `source` is the name of a graph of the store.
-
-    Returns
-    -------
-    dict
-        The record of `find_clique`, with ``read`` seconds, and ``output`` where it was committed. A
-        proven answer that the store holds already is given back as it is, with ``found`` true; one
-        that is not proven, but larger than what this search has found in its time, with ``earlier``
-        true.
+    `source`, `question`, `settings`, `threads`, `backend`, `devices`, `data_backend`: as in
+    `read_graph_of` and `find_clique`. `store`: where the answer goes; None: nowhere. `stored`:
+    whether `source` is the name of a graph of the store. Returns the record of `find_clique`, with
+    ``read`` seconds, and ``output`` where it was committed. A proven answer that the store holds
+    already is given back as it is, with ``found`` true; one that is not proven, but larger than
+    what this search has found in its time, with ``earlier`` true.
     """
     if stored and store is None:
         raise InputError(f"{source}: a graph of a store was named, but no store; name it, as in store = 'groups'")

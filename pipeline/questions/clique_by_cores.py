@@ -34,12 +34,8 @@ bound."""
 class InducedPart:
     """The subgraph of some vertices, on the host.
 
-    Parameters
-    ----------
-    vertices
-        int32, ascending: their numbers in the whole graph.
-    indptr, indices
-        Symmetric CSR in numbers of the part.
+    `vertices`: int32, ascending: their numbers in the whole graph. `indptr`, `indices`: symmetric
+    CSR in numbers of the part.
     """
 
     vertices: Int32s
@@ -50,12 +46,7 @@ class InducedPart:
 def induced_part(graph: UndirectedGraph, kept: Any) -> InducedPart:
     """Bring the subgraph of some vertices to the host; only their rows are read.
 
-    Parameters
-    ----------
-    graph
-        A graph on the host or on a GPU.
-    kept
-        bool, shape (graph.n,), where the graph lies.
+    `graph`: a graph on the host or on a GPU. `kept`: bool, shape (graph.n,), where the graph lies.
 
     Examples
     --------

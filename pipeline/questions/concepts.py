@@ -39,23 +39,11 @@ def find_concepts(
 ) -> Concepts:
     """Find the concepts of a context, their cover edges and their stability.
 
-    Parameters
-    ----------
-    source
-        As of `find_frequent`, or a context that was read already.
-    min_support
-        Share of all objects that a concept has, at least; 0: all concepts.
-    settings
-        `ingest`, `search.threads`, `search.time_limit` and `data_backend` are used.
-    tell
-        Called many times a second.
-
-    Raises
-    ------
-    InputError
-        At bad input, cells that are counts, or a support that is no share.
-    LimitReached
-        When the time is up.
+    `source`: as of `find_frequent`, or a context that was read already. `min_support`: share of all
+    objects that a concept has, at least; 0: all concepts. `settings`: `ingest`, `search.threads`,
+    `search.time_limit` and `data_backend` are used. `tell`: called many times a second. Raises
+    InputError at bad input, cells that are counts, or a support that is no share. Raises
+    LimitReached when the time is up.
     """
     started = time.perf_counter()
     if isinstance(min_support, bool) or min_support != 0:
@@ -94,19 +82,9 @@ def find_implications(
 ) -> Implications:
     """Find a basis of the implications between the attributes of a context.
 
-    Parameters
-    ----------
-    source, settings, tell
-        As of `find_concepts`.
-    basis
-        As of `kernels.find_implications`.
-
-    Raises
-    ------
-    InputError
-        At bad input, cells that are counts, or where there is no such basis.
-    LimitReached
-        When the time is up.
+    `source`, `settings`, `tell`: as of `find_concepts`. `basis`: as of `kernels.find_implications`.
+    Raises InputError at bad input, cells that are counts, or where there is no such basis. Raises
+    LimitReached when the time is up.
     """
     started = time.perf_counter()
     if basis not in ("canonical", "direct"):
@@ -131,10 +109,7 @@ def find_implications(
 def context_of_run(run: Run) -> Context:
     """Take the context that a run, or a version, was searched in: left vertices are objects.
 
-    Raises
-    ------
-    InputError
-        Where its right vertices are windows of time.
+    Raises InputError where its right vertices are windows of time.
     """
     graph, summary = read_graph(run.graph), run.graph.record().summary
     if summary["policies"].get("in_step") is not None:
@@ -168,10 +143,7 @@ def _limit_reached(settings: Settings, what: str) -> LimitReached:
 def read_context(source: Edges, settings: Settings) -> Context:
     """Read a context, with the objects and attributes that have no cross.
 
-    Raises
-    ------
-    InputError
-        At bad input, or cells that are counts.
+    Raises InputError at bad input, or cells that are counts.
     """
     opened, ingest = opened_rows(source, settings.ingest)
     rows, columns = _lone(opened)

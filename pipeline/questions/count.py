@@ -33,26 +33,11 @@ from bicliq.pipeline.store.layout import Store
 def count_table(source: Edges, asked: CountAsked, settings: Settings, null: Null | None = None) -> CountRecord:
     """Count the (p,q)-bicliques of an edge table in memory, and publish nothing.
 
-    Parameters
-    ----------
-    source
-        Path or fsspec URL of the edge table, or a table in memory.
-    asked
-        What to count.
-    settings
-        Its `ingest` part, `data_backend`, and `side`, `threads` and `backend` of its `search` part
-        are used.
-    null
-        Random tables that are counted, too; the record then has what `compare_counts` returns.
-
-    Returns
-    -------
-    CountRecord
-
-    Raises
-    ------
-    InputError
-        At bad input, or where vertices or a limit of memory are asked for: these need a store.
+    `source`: path or fsspec URL of the edge table, or a table in memory. `settings`: its `ingest`
+    part, `data_backend`, and `side`, `threads` and `backend` of its `search` part are used. `null`:
+    random tables that are counted, too; the record then has what `compare_counts` returns. Raises
+    InputError at bad input, or where vertices or a limit of memory are asked for: these need a
+    store.
     """
     if asked.vertices:
         raise InputError("counts of vertices are written to a store; name one, as in store = 'counts'")
@@ -96,16 +81,8 @@ def count_table(source: Edges, asked: CountAsked, settings: Settings, null: Null
 class CountJob(Job):
     """What the stages of a count hand on, besides.
 
-    Parameters
-    ----------
-    asked
-        The question.
-    name, method
-        Name of the run, and the search of its partitions.
-    counted
-        Partitions that this call counted.
-    record
-        The answer.
+    `asked`: the question. `name`, `method`: name of the run, and the search of its partitions.
+    `counted`: partitions that this call counted. `record`: the answer.
     """
 
     asked: CountAsked
@@ -147,30 +124,11 @@ def count_run(
 ) -> CountRecord:
     """Take an edge table all the way to counts in the store, partition by partition.
 
-    Parameters
-    ----------
-    source
-        Path or fsspec URL of the edge table, or a table in memory.
-    asked
-        What to count.
-    settings
-        Where to, how, and on which cluster. The same table and settings give the same run, which is
-        then resumed.
-    observer
-        Whom to tell how far the work is.
-    call
-        How each stage is called.
-
-    Returns
-    -------
-    CountRecord
-
-    Raises
-    ------
-    InputError, StorageError
-        At bad input, or where it fails a check.
-    BicliqError
-        Where partitions failed, after all others were counted.
+    `source`: path or fsspec URL of the edge table, or a table in memory. `settings`: where to, how,
+    and on which cluster. The same table and settings give the same run, which is then resumed.
+    `observer`: whom to tell how far the work is. `call`: how each stage is called. Raises
+    InputError or StorageError at bad input, or where it fails a check. Raises BicliqError where
+    partitions failed, after all others were counted.
     """
     check_count_backends(settings)
     job = CountJob(settings, observer or Observer(), Store.open(settings.store), source=source, asked=asked)

@@ -88,26 +88,12 @@ def count_partitions(
 ) -> int:
     """Count the partitions of a planned run that are not counted yet, or damaged.
 
-    Parameters
-    ----------
-    store, run, asked, method
-        The run, the question, and the search of its partitions (`plan_count`).
-    settings
-        Where and on how many threads, and whether files that are there are checked.
-    progress
-        Called in the thread of the caller: as the count begins, and as each partition ends.
-    dashboard
-        Called with the address of the Dask dashboard, where a cluster counts.
-
-    Returns
-    -------
-    int
-        How many this call counted.
-
-    Raises
-    ------
-    BicliqError
-        Where partitions failed, after all others were counted; or where the cluster was lost.
+    `store`, `run`, `asked`, `method`: the run, the question, and the search of its partitions
+    (`plan_count`). `settings`: where and on how many threads, and whether files that are there are
+    checked. `progress`: called in the thread of the caller: as the count begins, and as each
+    partition ends. `dashboard`: called with the address of the Dask dashboard, where a cluster
+    counts. Returns how many this call counted. Raises BicliqError where partitions failed, after
+    all others were counted; or where the cluster was lost.
     """
     placement = place_partitions(store.run(run).planned, settings, not_worth=NOT_WORTH)
     with store.run(run).claim_run(settings.second_run), placement.opened() as client:

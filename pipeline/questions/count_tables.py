@@ -48,10 +48,7 @@ VERTEX_SCHEMA = pa.schema(
 def publish_counts(store: Store, run: str, asked: CountAsked, method: str, counted: int) -> CountRecord:
     """Add up the partitions and write counts.parquet, beside other counts of this run.
 
-    Raises
-    ------
-    StorageError
-        Where partitions are not counted, or damaged.
+    Raises StorageError where partitions are not counted, or damaged.
     """
     folder = store.run(run)
     planned = folder.planned

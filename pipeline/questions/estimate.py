@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,27 +30,16 @@ GPU_WRITE, SMALLER = 0.75e-9, 0.6
 def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str, Any]:
     """Estimate what a run of an edge table finds and costs, in about a second.
 
-    Parameters
-    ----------
-    source
-        Path or fsspec URL of the edge table, or a table in memory (`pipeline.formats.tables`).
-    settings
-        Its `ingest`, `search` and `publish` parts are used, and `data_backend`.
-    seed
-        Of the sample; the same gives the same numbers of bicliques and ids.
+    `source`: path or fsspec URL of the edge table, or a table in memory
+    (`pipeline.formats.tables`). `settings`: its `ingest`, `search` and `publish` parts are used,
+    and `data_backend`. `seed`: of the sample; the same gives the same numbers of bicliques and ids.
+    Returns bicliques, low, high (90 %), ids, low_ids, high_ids, bytes, low_bytes, high_bytes,
+    exact, n_left, n_right, n_edges, side, backend, threads, thresholds (a list of min_left,
+    min_right, bicliques, low, high, ids, bytes), the `account` of the table, and seconds:
+    ``search`` and ``write`` are what a run would take on the threads asked for, ``gpu_search`` and
+    ``gpu_write`` on this machine's GPU (None where it has none), ``estimate`` and ``total`` what
+    this call took.
 
-    Returns
-    -------
-    dict
-        bicliques, low, high (90 %), ids, low_ids, high_ids, bytes, low_bytes, high_bytes, exact,
-        n_left, n_right, n_edges, side, backend, threads, thresholds (a list of min_left, min_right,
-        bicliques, low, high, ids, bytes), the `account` of the table, and seconds: ``search`` and
-        ``write`` are what a run would take on the threads asked for, ``gpu_search`` and
-        ``gpu_write`` on this machine's GPU (None where it has none), ``estimate`` and ``total``
-        what this call took.
-
-    Notes
-    -----
     A number of bicliques of 0 of which `exact` is false was not seen in the sample; ``high`` is
     then what lower thresholds leave, and 0 where that is not known either.
     """
@@ -63,7 +51,7 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
         core, exact = reduced_table(table, asked, settings.data_backend).graph, True
     else:
         table = read_timed(source, settings)
-        windows = expand(table, settings)
+        windows = expand(table, asked)
         core, exact = windows.core.graph, windows.windows.one_each
     threads = kernels.number_of_threads(asked.threads)
     read = time.perf_counter()
@@ -102,8 +90,7 @@ def _at_most(found: Expected, table: EdgeTable) -> Expected:
     )
     table.summary["assumed"] = [*table.summary["assumed"], known]
     say("assumed", known)
-    thresholds = [{**row, "low": 0} for row in found.thresholds]
-    return replace(found, low=0, low_ids=0, low_bytes=0, exact=False, thresholds=thresholds)
+    return found.as_bound()
 
 
 def _gpu_write(found: Expected, publish: PublishSettings, on_host: float) -> float:

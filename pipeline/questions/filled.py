@@ -18,27 +18,13 @@ from bicliq.pipeline.store.results import Run
 def filled_gaps(before: Run, after: Run, asked: FindAsked, settings: Settings) -> dict[str, Any]:
     """Find the best groups with gaps of a run, and those of their missing pairs that another has.
 
-    Parameters
-    ----------
-    before, after
-        The runs; as a rule two versions of one.
-    asked
-        What is looked for in `before`, with `missing`; without a time limit at most a minute.
-    settings
-        `store`, and least sizes.
-
-    Returns
-    -------
-    dict
-        ``missing``, ``missing_each``, ``searched`` (how many groups were looked at), ``proven``,
-        and ``groups``: those of them of which `after` has a pair that was missing, the complete
-        ones first. Each is as in `find_in_table`, with ``filled`` (pairs that `after` has),
-        ``lacking`` (pairs that it lacks), and ``complete``: whether it lacks none.
-
-    Raises
-    ------
-    InputError
-        As `find_in_run`.
+    `before`, `after`: the runs; as a rule two versions of one. `asked`: what is looked for in
+    `before`, with `missing`; without a time limit at most a minute. `settings`: `store`, and least
+    sizes. Returns ``missing``, ``missing_each``, ``searched`` (how many groups were looked at),
+    ``proven``, and ``groups``: those of them of which `after` has a pair that was missing, the
+    complete ones first. Each is as in `find_in_table`, with ``filled`` (pairs that `after` has),
+    ``lacking`` (pairs that it lacks), and ``complete``: whether it lacks none. Raises InputError as
+    `find_in_run`.
     """
     limited = replace(asked, time_limit=asked.time_limit or SURPRISE_SECONDS)
     found, graph = find_in_run(before.run, limited, settings), read_graph(after.graph)

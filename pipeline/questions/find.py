@@ -134,12 +134,7 @@ class FindAsked:
     missing_each: int | None = None
 
     def check(self, column: str | None, search: SearchSettings) -> None:
-        """Refuse what contradicts itself, the least sizes, or the column of weights that is read.
-
-        Raises
-        ------
-        InputError
-        """
+        """Refuse what contradicts itself, the least sizes, or the column of weights."""
         Null(self.null, self.seed)
         check_gaps(self)
         narrowed = self.containing or self.within is not None
@@ -265,7 +260,7 @@ def find_in_table(
     """
     asked.check(settings.ingest.weight, settings.search)
     if settings.ingest.in_step is not None:
-        return find_in_step(source, asked, settings, report, tell)
+        return find_in_step(source, asked, settings, settings.search, report, tell)
     place = asked.place(settings.search)
     started = time.perf_counter()
     table = read_edge_table(source, settings.ingest, backend=settings.data_backend)
@@ -283,23 +278,11 @@ def find_in_run(
 ) -> dict[str, Any]:
     """Find the best bicliques of a run of the store; see `find_in_table`.
 
-    Parameters
-    ----------
-    run
-        Name of the run, or how it begins.
-    asked
-        What is looked for.
-    settings
-        `store`, and sizes that are larger than those of the run.
-    report, tell
-        As for `find_in_table`.
-
-    Returns
-    -------
-    dict
-        As of `find_in_table`, and run, state, complete, partitions_searched, partitions: how far
-        the run is. Where it is not complete, the answer is still that of its whole graph, as the
-        run would have it in the end, and a warning says so.
+    `run`: name of the run, or how it begins. `asked`: what is looked for. `settings`: `store`, and
+    sizes that are larger than those of the run. Returns what `find_in_table` does, and run, state,
+    complete, partitions_searched, partitions: how far the run is. Where it is not complete, the
+    answer is still that of its whole graph, as the run would have it in the end, and a warning says
+    so.
     """
     asked.check(None, settings.search)
     place = asked.place(settings.search)
@@ -312,9 +295,11 @@ def find_in_run(
     search = settings.search.model_copy(update=wanted)
     if not opened.state.complete:
         warn("groups are the best of the whole graph; the run may not hold them yet", run=opened.run)
+    state = {"run": opened.run, **opened.state.record()}
+    if opened.acted is not None:
+        return {**state, **find_in_step(folder, asked, settings, search, report, tell)}
     return {
-        "run": opened.run,
-        **opened.state.record(),
+        **state,
         **_find(
             Part(read_graph(folder), left_ids, right_ids, fold=fold_of(folder.record())),
             asked,
@@ -335,29 +320,17 @@ def _tables(tell: Tell, asked: FindAsked) -> Callable[[int, int], Any]:
 def compare_in_run(opened: Run, by: str, rows: list[dict[str, Any]], null: Null) -> dict[str, Any]:
     """Give some bicliques of a run their p: what its question finds in random tables.
 
-    Parameters
-    ----------
-    opened
-        The run.
-    by
-        What makes one large: an objective of `find` that needs no weights.
-    rows
-        The bicliques, with sizes, and surprise where it is by that; each gets ``p``.
-    null
-        The random tables.
-
-    Returns
-    -------
-    dict
-        As of `pipeline.questions.null.compare_groups`, without p.
-
-    Raises
-    ------
-    InputError
-        If `by` is one side alone.
+    `by`: what makes one large: an objective of `find` that needs no weights. `rows`: the bicliques,
+    with sizes, and surprise where it is by that; each gets ``p``. Returns as of
+    `pipeline.questions.null.compare_groups`, without p. Raises InputError if `by` is one side
+    alone.
     """
     if by not in ("edges", "vertices", "balanced", "surprise"):
         raise InputError(f"null = {null.tables} is for by = edges, vertices, balanced or surprise, not for by = {by!r}")
+    if opened.acted is not None:
+        raise InputError(
+            f"{opened.run}: is of groups in step, which null = {null.tables} compares with no random tables; leave null out"
+        )
     graph, settings = read_graph(opened.graph), opened.folder.asked.search
     options: dict[str, Any] = {name: getattr(settings, name) for name in _SIZES} | {"threads": null.threads}
     longest = SURPRISE_SECONDS if by == "surprise" else None

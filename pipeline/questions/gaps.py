@@ -15,12 +15,7 @@ CANNOT_ON_GPU = "it finds no groups with gaps"
 
 
 def check_gaps(asked: FindAsked) -> None:
-    """Refuse gaps that are none.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse gaps that are none."""
     for name, gaps in (("missing", asked.missing), ("missing_each", asked.missing_each)):
         if gaps is not None and (isinstance(gaps, str) or gaps < 0):
             raise InputError(f"{name} is {gaps!r}; it must be a whole number of pairs of at least 0")

@@ -46,23 +46,12 @@ FEW = 3
 def find_frequent(source: Edges, min_support: float, settings: Settings, most_items: int | None = None) -> Frequent:
     """Find the closed itemsets of baskets.
 
-    Parameters
-    ----------
-    source
-        Path or fsspec URL, or a table in memory (`pipeline.formats.tables`); what looks like a
-        table of 0 and 1 is read as one, a row a basket.
-    min_support
-        Share of the baskets that hold a set, at least.
-    settings
-        `ingest`, `search.threads` and `data_backend` are used.
-    most_items
-        Items of the sets that are asked about, at most; of `FEW` or less, the closed sets of more
-        are not looked for.
-
-    Raises
-    ------
-    InputError
-        At bad input, cells that are counts, or a support that is no share.
+    `source`: path or fsspec URL, or a table in memory (`pipeline.formats.tables`); what looks like
+    a table of 0 and 1 is read as one, a row a basket. `min_support`: share of the baskets that hold
+    a set, at least. `settings`: `ingest`, `search.threads` and `data_backend` are used.
+    `most_items`: items of the sets that are asked about, at most; of `FEW` or less, the closed sets
+    of more are not looked for. Raises InputError at bad input, cells that are counts, or a support
+    that is no share.
     """
     started = time.perf_counter()
     least_count(min_support, None)
@@ -107,17 +96,9 @@ def find_frequent(source: Edges, min_support: float, settings: Settings, most_it
 def frequent_in_run(run: Run, min_support: float) -> Frequent:
     """Take the closed itemsets of baskets from a run: its bicliques, or those of a version.
 
-    Parameters
-    ----------
-    run
-        Of baskets as left vertices, without a least number of items or edges.
-    min_support
-        As of `find_frequent`; baskets are the left vertices that have an item.
-
-    Raises
-    ------
-    InputError
-        Where the run does not hold all closed itemsets of this support.
+    `run`: of baskets as left vertices, without a least number of items or edges. `min_support`: as
+    of `find_frequent`; baskets are the left vertices that have an item. Raises InputError where the
+    run does not hold all closed itemsets of this support.
     """
     started = time.perf_counter()
     search, graph = run.folder.asked.search, read_graph(run.graph)
@@ -167,21 +148,10 @@ def find_rules(
 ) -> Rules:
     """Find the rules of baskets, or of a run of the store.
 
-    Parameters
-    ----------
-    source, min_support, settings
-        As of `find_frequent`; None: the baskets of a run.
-    asked, which
-        As of `Rules`.
-    run
-        Name of the run, or how it begins; None: the latest.
-    new_since
-        A run whose rules are left out; "parent": the one before.
-
-    Raises
-    ------
-    InputError
-        Where a file and a run are named, or the run has no parent or not all itemsets.
+    `source`, `min_support`, `settings`: as of `find_frequent`; None: the baskets of a run. `run`:
+    name of the run, or how it begins; None: the latest. `new_since`: a run whose rules are left
+    out; "parent": the one before. Raises InputError where a file and a run are named, or the run
+    has no parent or not all itemsets.
     """
     if source is not None:
         if run is not None or new_since is not None:
@@ -200,10 +170,7 @@ def find_rules(
 def least_count(min_support: Any, n_baskets: int | None) -> int:
     """How many of so many baskets have a set whose support reaches a share; None: not known yet.
 
-    Raises
-    ------
-    InputError
-        Where it is no share, or may as well be a count.
+    Raises InputError where it is no share, or may as well be a count.
 
     Examples
     --------

@@ -204,10 +204,7 @@ class Part:
 def read_weights(path: str) -> dict[str, float]:
     """Read a file of LABEL,WEIGHT lines.
 
-    Raises
-    ------
-    InputError
-        Where it cannot be read, or a line is none, or names a label again.
+    Raises InputError where it cannot be read, or a line is none, or names a label again.
 
     Examples
     --------

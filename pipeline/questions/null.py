@@ -28,16 +28,9 @@ Best = Callable[[Any, float, float | None], kernels.FindResult]
 class Null:
     """Which random tables are asked the same.
 
-    Parameters
-    ----------
-    tables, seed
-        How many, and which: table i is that of seed + i.
-    seconds
-        For all of them together; None: no limit.
-    threads
-        That make tables ahead, while others are asked; 0: as many as there are cores.
-    tell
-        Called with the tables that are done, and all of them.
+    `tables`, `seed`: how many, and which: table i is that of seed + i. `seconds`: for all of them
+    together; None: no limit. `threads`: that make tables ahead, while others are asked; 0: as many
+    as there are cores. `tell`: called with the tables that are done, and all of them.
 
     Raises
     ------
@@ -90,24 +83,11 @@ class Null:
 def compare_groups(graph: BipartiteGraph, values: Sequence[float], null: Null, best: Best) -> dict[str, Any]:
     """Ask random tables for their best group, and say how often it reaches each value.
 
-    Parameters
-    ----------
-    graph
-        The table.
-    values
-        What its groups are worth.
-    null
-        The random tables.
-    best
-        How to look for the best of one.
-
-    Returns
-    -------
-    dict
-        asked, tables (that were looked at in time), seed, unproven (whose search did not end: they
-        count as if they reached every value), and p, a list: of each value the share of tables,
-        this one among them, whose best reaches it; None where no table was looked at. As the best
-        of a table is one of all its groups, p is corrected for all of them.
+    `values`: what its groups are worth. `best`: how to look for the best of one. Returns asked,
+    tables (that were looked at in time), seed, unproven (whose search did not end: they count as if
+    they reached every value), and p, a list: of each value the share of tables, this one among
+    them, whose best reaches it; None where no table was looked at. As the best of a table is one of
+    all its groups, p is corrected for all of them.
     """
     reached, unproven, done = [0] * len(values), 0, 0
     for columns, left in null.columns(graph) if values else ():
@@ -131,24 +111,11 @@ def compare_counts(
 ) -> dict[str, Any]:
     """Count in random tables, too, and say how far each count is from theirs.
 
-    Parameters
-    ----------
-    graph
-        The table.
-    counts
-        Of each (p, q).
-    null
-        The random tables.
-    count
-        The same counts of a table with other columns.
-
-    Returns
-    -------
-    dict
-        asked, tables (that were counted in time), seed, and sizes: of each (p, q) mean (of the
-        random tables), z (by how many of their standard deviations the count is above it; None
-        where they do not differ, or are fewer than two) and p (the share of tables, this one among
-        them, that have as many; None where none was counted).
+    `counts`: of each (p, q). `count`: the same counts of a table with other columns. Returns asked,
+    tables (that were counted in time), seed, and sizes: of each (p, q) mean (of the random tables),
+    z (by how many of their standard deviations the count is above it; None where they do not
+    differ, or are fewer than two) and p (the share of tables, this one among them, that have as
+    many; None where none was counted).
     """
     found = [count(columns) for columns, _ in null.columns(graph)]
     sizes = {size: _beside(n, [each[size] for each in found]) for size, n in counts.items()}

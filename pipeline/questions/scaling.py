@@ -45,18 +45,9 @@ Attribute = tuple[str, npt.NDArray[np.bool_]]
 class Column:
     """What the rows of a table have in a column.
 
-    Parameters
-    ----------
-    name
-        Of the column.
-    levels
-        What its rows have, each once; ascending, or as ordered categories are.
-    numbers
-        The levels as numbers, if they are.
-    is_ordered
-        Whether levels have an order that means something.
-    codes
-        The level of each row; -1: it has no value.
+    `levels`: what its rows have, each once; ascending, or as ordered categories are. `numbers`: the
+    levels as numbers, if they are. `is_ordered`: whether levels have an order that means something.
+    `codes`: the level of each row; -1: it has no value.
     """
 
     name: str
@@ -122,20 +113,10 @@ class Column:
 def scale_table(source: Any, scales: Mapping[str, str], settings: IngestSettings) -> Context:
     """Make a context of a table whose columns hold categories, numbers and truth values.
 
-    Parameters
-    ----------
-    source
-        As of `read_whole_table`; a pandas index names the objects, or the column `left`.
-    scales
-        By columns: "nominal", "ordinal", "interordinal" or "none"; behind the ordinal ones "/4" for
-        parts of as many rows, or ":18,65" for where they are cut.
-    settings
-        How the table is read.
-
-    Raises
-    ------
-    InputError
-        Where a scale does not fit its column, or names would become one.
+    `source`: as of `read_whole_table`; a pandas index names the objects, or the column `left`.
+    `scales`: by columns: "nominal", "ordinal", "interordinal" or "none"; behind the ordinal ones
+    "/4" for parts of as many rows, or ":18,65" for where they are cut. `settings`: how the table is
+    read. Raises InputError where a scale does not fit its column, or names would become one.
     """
     frame, is_text = read_whole_table(source, settings)
     _refuse_doubles(frame.name, "columns", frame.columns)

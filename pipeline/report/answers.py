@@ -95,9 +95,10 @@ def find_page(
         if shown
         else f"</p><p>{_why_none(record)}</p>"
     )
+    diverse = " Each next one adds most to those before it." if record["diverse"] else ""
     parts = [
         f"<h1>{escape(found)} in {escape(name)}</h1><p>{_what_they_are(record)}</p>{_proven(record)}{tiles(_best(record))}",
-        f"<section><h2>The best</h2><p>By {escape(by)}: {VALUES[by]}.{_diverse(record)}{drawn}</section>",
+        f"<section><h2>The best</h2><p>By {escape(by)}: {VALUES[by]}.{diverse}{drawn}</section>",
         *([listed] if rows else []),
         table_read(summary, out),
         _time(record, f"The search looked at {record['nodes']:,} nodes from the {record['side']} side"),
@@ -108,10 +109,7 @@ def find_page(
 def count_page(run: Run) -> str:
     """Return the page of the counts of a run, all that were asked of it.
 
-    Raises
-    ------
-    StorageError
-        Where they are not counted to their end, or damaged.
+    Raises StorageError where they are not counted to their end, or damaged.
     """
     counts, methods = _counts_of(run)
     graph, plan = run.graph.record(), run.folder.planned
@@ -230,10 +228,6 @@ def _why_none(record: Mapping[str, Any]) -> str:
 def _p(null: Mapping[str, Any]) -> str:
     said = "p: the share of {:,} random tables of the same degrees, and of this one, whose best group is worth as much."
     return f" {said.format(null['tables'])}" if null["tables"] else ""
-
-
-def _diverse(record: Mapping[str, Any]) -> str:
-    return " Each next one adds most to those before it." if record["diverse"] else ""
 
 
 def _proven(record: Mapping[str, Any]) -> str:

@@ -17,14 +17,8 @@ from bicliq.pipeline.store.layout import Store
 def framed(title: str, parts: Iterable[str], rows: Sequence[dict[str, Any]] | None = None) -> str:
     """Return a page.
 
-    Parameters
-    ----------
-    title
-        Its title, as text.
-    parts
-        Its sections, as HTML.
-    rows
-        What the page's script fills the table of groups with; None: no section has that table.
+    `title`: its title, as text. `parts`: its sections, as HTML. `rows`: what the page's script
+    fills the table of groups with; None: no section has that table.
     """
     room = files("bicliq.pipeline.report")
     style, script = (room.joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
@@ -49,12 +43,8 @@ def place_of(store: Store, name: str) -> str:
 def write_page(place: str | os.PathLike[str], text: Callable[[], str], *, overwrite: bool) -> str:
     """Write a page to a path or fsspec URL, and return the place.
 
-    Raises
-    ------
-    InputError
-        Where the file is there already, and shall not be replaced; then no text is made.
-    StorageError
-        Where it cannot be written.
+    Raises InputError where the file is there already, and shall not be replaced; then no text is
+    made. Raises StorageError where it cannot be written.
     """
     place = os.fspath(place)
     system, target = file_system(place)

@@ -74,16 +74,10 @@ class GroupPicture:
 class Matter:
     """The groups that a report shows.
 
-    Parameters
-    ----------
-    rows
-        Groups to look through, the most surprising first: left, right (labels as text), n_left,
-        n_right, n_edges, surprise, expected (edges that chance gives it).
-    pictures
-        Groups that are drawn: each is the best beside those before it, and beyond chance; there may
-        be none.
-    proven
-        Whether there are no better ones; False where the time for that was over.
+    `rows`: groups to look through, the most surprising first: left, right (labels as text), n_left,
+    n_right, n_edges, surprise, expected (edges that chance gives it). `pictures`: groups that are
+    drawn: each is the best beside those before it, and beyond chance; there may be none. `proven`:
+    whether there are no better ones; False where the time for that was over.
     """
 
     rows: list[dict[str, Any]]

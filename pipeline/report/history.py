@@ -12,14 +12,8 @@ from bicliq.pipeline.store.results import Run
 class Step:
     """A run in the line from the first one to a version.
 
-    Parameters
-    ----------
-    run
-        Its name.
-    graph
-        Record of its graph: the table that was read for it, and the account of its rows.
-    update
-        What it joined or took away, and from which files; None of the first run.
+    `run`: its name. `graph`: record of its graph: the table that was read for it, and the account
+    of its rows. `update`: what it joined or took away, and from which files; None of the first run.
     """
 
     run: str

@@ -24,12 +24,7 @@ def write_lattice_page(place: str, found: Concepts, name: str) -> str:
 def lattice_page(found: Concepts, name: str) -> str:
     """Return the page of concepts.
 
-    Parameters
-    ----------
-    found
-        Those that are shown.
-    name
-        What the context is called.
+    `found`: those that are shown. `name`: what the context is called.
     """
     record, best = found.record, found.top(LISTED).to_pylist()
     title = f"Concepts of {name.rsplit('/', 1)[-1]}"

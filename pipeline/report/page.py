@@ -17,26 +17,10 @@ from bicliq.pipeline.store.results import Run
 def write_report(run: Run, path: str | os.PathLike[str] | None = None, *, overwrite: bool = True) -> str:
     """Write the report of a published run, or of the counts of one, as one page of HTML.
 
-    Parameters
-    ----------
-    run
-        The run.
-    path
-        Path or fsspec URL; by default reports/<run>.html in the store.
-    overwrite
-        Whether a file that is there is replaced.
-
-    Returns
-    -------
-    str
-        Where it is.
-
-    Raises
-    ------
-    InputError
-        Where the file is there already, and shall not be replaced.
-    StorageError
-        Where the run is not published, is damaged, or the page cannot be written.
+    `path`: path or fsspec URL; by default reports/<run>.html in the store. `overwrite`: whether a
+    file that is there is replaced. Raises InputError where the file is there already, and shall not
+    be replaced. Raises StorageError where the run is not published, is damaged, or the page cannot
+    be written.
     """
     place = place_of(run.store, run.run) if path is None else path
     return write_page(place, lambda: _text(run), overwrite=overwrite)
@@ -55,7 +39,9 @@ def _text(run: Run) -> str:
 def page(facts: Facts) -> str:
     """Return the page of a run; every label is escaped."""
     name = sections.name_of(facts)
-    found = f"{facts.manifest.bicliques:,} maximal biclique{'' if facts.manifest.bicliques == 1 else 's'}"
+    ending = "" if facts.manifest.bicliques == 1 else "s"
+    what = f"maximal biclique{ending}" if facts.in_step is None else f"group{ending} in step"
+    found = f"{facts.manifest.bicliques:,} {what}"
     parts = [
         sections.head(facts, name, found),
         sections.what_went_in(facts),

@@ -124,10 +124,7 @@ def _scatter(series: dict[str, Points], across: str, up: str, of: str) -> str:
 def rules_picture(rules: Iterable[tuple[float, float, float, str]]) -> str:
     """Association rules by support and confidence; the darker, the higher their lift.
 
-    Parameters
-    ----------
-    rules
-        Support, confidence, lift, and what is said of each.
+    `rules`: support, confidence, lift, and what is said of each.
 
     Examples
     --------

@@ -26,12 +26,7 @@ def write_rules_page(place: str, rules: Rules) -> str:
 def rules_page(record: Mapping[str, Any], rules: Sequence[Mapping[str, Any]]) -> str:
     """Return the page of association rules.
 
-    Parameters
-    ----------
-    record
-        That of `Rules`.
-    rules
-        The best of them, `LISTED` at most, as rows.
+    `rules`: the best of them, `LISTED` at most, as rows.
     """
     name = record["source"].rsplit("/", 1)[-1]
     figures = {

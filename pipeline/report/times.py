@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,8 @@ CHOSEN = ("csv", "tsv", "parquet")
 class Times:
     """When edges were first seen.
 
-    Parameters
-    ----------
-    first, last
-        Of all edges of the tables, in Unix seconds.
-    of
-        By the labels of an edge, in Unix seconds.
-    to_the_second
-        Whether people are told more than the day.
+    `first`, `last`: of all edges of the tables, in Unix seconds. `of`: by the labels of an edge, in
+    Unix seconds. `to_the_second`: whether people are told more than the day.
     """
 
     first: float
@@ -70,12 +65,8 @@ def day(seconds: float) -> str:
 class Timed:
     """What a page says of a group in step.
 
-    Parameters
-    ----------
-    times
-        When its members acted.
-    surprise, expected
-        How far it is beyond chance, and how many of its pairs chance puts into its windows.
+    `times`: when its members acted. `surprise`, `expected`: how far it is beyond chance, and how
+    many of its pairs chance puts into its windows.
     """
 
     times: Times
@@ -86,18 +77,16 @@ class Timed:
 def read_times(run: Run, steps: Iterable[Step], pictures: Iterable[GroupPicture]) -> Times | str:
     """Read the times of the edges of some groups from the tables that a run was made of.
 
-    Returns
-    -------
-    Times
-        Or a sentence that says why they are not known: a table has no times, was in memory, is
-        gone, or is no longer what it was.
+    Returns a sentence instead that says why they are not known: a table has no times, was in
+    memory, is gone, or is no longer what it was.
 
-    Notes
-    -----
     O(rows): each table is read once more.
     """
     shown = list(pictures)
-    members = [sorted({label for each in shown for label in labels(each)}) for labels in (_lefts, _rights)]
+    members = [
+        sorted({label for each in shown for label in labels(each)})
+        for labels in (attrgetter("left"), attrgetter("right"))
+    ]
     kinds = run.left_ids.type, run.right_ids.type
     wanted = [pa.array(side, kind) for side, kind in zip(members, kinds, strict=True)]
     found, bounds = [], []
@@ -122,14 +111,6 @@ def read_times(run: Run, steps: Iterable[Step], pictures: Iterable[GroupPicture]
 
 class _NoTimesError(Exception):
     """Raised when a table has no times to tell; its text says why."""
-
-
-def _lefts(picture: GroupPicture) -> list[Any]:
-    return picture.left
-
-
-def _rights(picture: GroupPicture) -> list[Any]:
-    return picture.right
 
 
 def _rows(steps: Iterable[Step]) -> Iterator[pa.RecordBatch]:

@@ -9,14 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from bicliq.pipeline.results.as_table import AsTable
+from bicliq.pipeline.results.as_table import SHOWN, AsTable, as_text
 from bicliq.pipeline.store.account import account_of
+from bicliq.pipeline.store.acted import WINDOW
 
 LABELS = {"numbers": pa.int64(), "text": pa.string()}
 """Kinds of labels, as records name them."""
-
-WINDOW = pa.struct([("start", pa.timestamp("us", "UTC")), ("end", pa.timestamp("us", "UTC"))])
-"""Of a right member of a group in step: the first and the last action in its window."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,10 +49,9 @@ class Groups(AsTable):
         yield from self.record["groups"]
 
     def __repr__(self) -> str:
-        lines = [f"  {group['value']:,g}: {group['left']} × {group['right']}" for group in self][:5]
+        lines = [f"{group['value']:,g}: {group['left']} × {group['right']}" for group in self]
         known = "" if self.proven else ", the best in time: not proven"
-        shown = [line if len(line) <= 100 else line[:99] + "…" for line in lines]
-        return "\n".join([f"<{len(self):,} groups by {self.record['by']}{known}:", *shown]) + ">"
+        return as_text(f"{len(self):,} groups by {self.record['by']}{known}", lines[:SHOWN])
 
     @property
     def account(self) -> dict[str, Any]:

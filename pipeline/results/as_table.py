@@ -1,14 +1,22 @@
-"""What has a table gives it in the table library that people know."""
+"""What answers have in common: a table in the library that people know, and batches."""
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from bicliq.pipeline.columns import pandas_frame
 from bicliq.pipeline.extras import needs
+
+if TYPE_CHECKING:
+    from bicliq.pipeline.results.export_lists import ExportedRows
+
+SHOWN = 5
+"""Rows that the text of an object shows."""
 
 
 class AsTable(ABC):
@@ -35,3 +43,46 @@ class AsTable(ABC):
             import cudf
 
         return cudf.DataFrame.from_arrow(self.to_arrow())
+
+
+class InBatches(AsTable):
+    """What is made batch by batch."""
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """Columns of the batches."""
+
+    @abstractmethod
+    def batches(self) -> Iterator[pa.Table]:
+        """Yield all of them as Arrow tables of bounded size, always in the same order."""
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield each as a dict of the columns of `schema`."""
+        for batch in self.batches():
+            yield from batch.to_pylist()
+
+    def to_arrow(self) -> pa.Table:
+        """Return all of them as one Arrow table."""
+        return pa.concat_tables([self.schema.empty_table(), *self.batches()])
+
+
+class OfLists(InBatches):
+    """Rows with lists of labels, which may be text in a cell."""
+
+    def export(
+        self, path: str | os.PathLike[str], format: str | None = None, *, overwrite: bool = False, bom: bool = False
+    ) -> ExportedRows:
+        """Write them to a file, batch by batch: Parquet, CSV, TSV, Excel or JSON Lines.
+
+        Parameters and errors as of `pipeline.results.export_lists.export_rows`.
+        """
+        from bicliq.pipeline.results.export_lists import export_rows
+
+        return export_rows(self, path, format, overwrite=overwrite, bom=bom)
+
+
+def as_text(title: str, lines: Iterable[str]) -> str:
+    """Return the text of an object: a title, and the first of what it holds."""
+    cut = [line if len(line) <= 98 else line[:97] + "…" for line in lines]
+    return "\n  ".join([f"<{title}:", *cut]) + ">"

@@ -90,10 +90,7 @@ class Stored:
 class Changed:
     """Bicliques that are in one run alone.
 
-    Parameters
-    ----------
-    pieces
-        Where they are; their rows are numbered one piece after the other.
+    `pieces`: where they are; their rows are numbered one piece after the other.
 
     Examples
     --------

@@ -117,26 +117,13 @@ class Changes:
     ) -> list[dict[str, Any]]:
         """Return the k best that appeared or vanished, each with what it was or became.
 
-        Parameters
-        ----------
-        kind
-            "appeared" or "vanished".
-        k
-            How many.
-        by
-            "edges", "vertices", "balanced" (the smaller side), "left", "right", "weight" (the sum
-            of the weights of its members), or "surprise": how far it is beyond chance in the
-            graph that has it, in nats.
-        weights
-            With "weight", and only then.
-
-        Returns
-        -------
-        list of dict
-            left, right, n_left, n_right, value; ``other``: the vanished group that shares most
-            edges with one that appeared (or the other way round), its sizes and the shared edges;
-            None where no edge is shared; and ``how`` the group came or went: "grown" and "shrunk"
-            where one of both holds the other, "overlapping", "new" and "gone".
+        `k`: how many. `by`: "edges", "vertices", "balanced" (the smaller side), "left", "right",
+        "weight" (the sum of the weights of its members), or "surprise": how far it is beyond chance
+        in the graph that has it, in nats. `weights`: with "weight", and only then. Returns left,
+        right, n_left, n_right, value; ``other``: the vanished group that shares most edges with one
+        that appeared (or the other way round), its sizes and the shared edges; None where no edge
+        is shared; and ``how`` the group came or went: "grown" and "shrunk" where one of both holds
+        the other, "overlapping", "new" and "gone".
         """
         if k < 1:
             raise InputError(f"top {k}: it must be at least 1")
@@ -171,10 +158,7 @@ class Changes:
     def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> int:
         """Write all of the wanted sizes to a file, .parquet or .jsonl, a row each.
 
-        Returns
-        -------
-        int
-            Rows; column ``change`` says "appeared" or "vanished".
+        Returns how many rows; column ``change`` says "appeared" or "vanished".
         """
         place = os.fspath(path)
         if not place.lower().endswith((".parquet", ".jsonl")):

@@ -19,7 +19,7 @@ from bicliq import kernels
 from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import InputError, LimitReached
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
-from bicliq.pipeline.results.as_table import AsTable
+from bicliq.pipeline.results.as_table import SHOWN, InBatches, as_text
 from bicliq.pipeline.store.account import account_of
 from bicliq.pipeline.words import shown
 
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 BATCH, BATCH_IDS = 65_536, 1 << 20
 """Rows of a batch, at most, and members of its concepts: those at the top have many objects."""
 
-SHOWN = 5
-"""Concepts that the text of an object shows."""
-
 RANKS = ("stability", "support", "n_objects", "n_attributes")
 """What concepts are ranked by."""
 
@@ -40,14 +37,9 @@ RANKS = ("stability", "support", "n_objects", "n_attributes")
 class Context:
     """Who has what, those without a cross included.
 
-    Parameters
-    ----------
-    graph
-        Objects are left vertices, attributes right ones.
-    objects, attributes
-        Their labels; null where a format does not tell that of an empty row.
-    record
-        How the table was read, and its `account`.
+    `graph`: objects are left vertices, attributes right ones. `objects`, `attributes`: their
+    labels; null where a format does not tell that of an empty row. `record`: how the table was
+    read, and its `account`.
     """
 
     graph: BipartiteGraph
@@ -66,10 +58,7 @@ class Context:
     def numbers(self, side: str, labels: Iterable[Any]) -> list[int]:
         """Numbers of objects or attributes by their labels.
 
-        Raises
-        ------
-        InputError
-            Where there is none with a label.
+        Raises InputError where there is none with a label.
         """
         if isinstance(labels, str):
             raise InputError(f"{side} = {labels!r} is a text, and not a list of labels; one is [{labels!r}]")
@@ -82,7 +71,7 @@ class Context:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Concepts(AsTable):
+class Concepts(InBatches):
     """The concepts of a context, numbered by falling extent, and which cover which.
 
     Parameters
@@ -117,15 +106,9 @@ class Concepts(AsTable):
 
     def __repr__(self) -> str:
         rows = self.top(SHOWN).to_pylist()
-        lines = [f"  stability {row['stability']}: {row['extent']} × {row['intent']}" for row in rows]
-        cut = [line if len(line) <= 100 else line[:99] + "…" for line in lines]
+        lines = (f"stability {row['stability']}: {row['extent']} × {row['intent']}" for row in rows)
         sides = f"{self.context.graph.n_left:,} objects and {self.context.graph.n_right:,} attributes"
-        return "\n".join([f"<{len(self):,} concepts of {sides}; the most stable:", *cut]) + ">"
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield each as a dict of the columns of `schema`."""
-        for batch in self.batches():
-            yield from batch.to_pylist()
+        return as_text(f"{len(self):,} concepts of {sides}; the most stable", lines)
 
     @property
     def account(self) -> dict[str, Any]:
@@ -182,10 +165,6 @@ class Concepts(AsTable):
             column_of(lattice.stability[first:last].astype(np.int64)),
         ]
         return pa.Table.from_arrays(columns, schema=self.schema)
-
-    def to_arrow(self) -> pa.Table:
-        """Return all of them as one Arrow table."""
-        return pa.concat_tables([self.schema.empty_table(), *self.batches()])
 
     @cached_property
     def edges(self) -> pa.Table:

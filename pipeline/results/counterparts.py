@@ -43,20 +43,10 @@ class Sharing(NamedTuple):
 def counterparts(groups: Sequence[Members], others: Changed, n_left: int, n_right: int) -> list[Sharing | None]:
     """Return, for each group, the biclique that shares most edges with it.
 
-    Parameters
-    ----------
-    groups
-        Left and right members of each, as dense ids of the graph of the others.
-    others
-        Bicliques, read piece by piece, on all cores.
-    n_left, n_right
-        Vertices of their graph.
-
-    Returns
-    -------
-    list of Sharing or None
-        Of several that share as many, the one with fewest edges, and of these the first; None where
-        no edge is shared. O(ids of all others) for each 64 groups, and of those that share an edge.
+    `groups`: left and right members of each, as dense ids of the graph of the others. `others`:
+    bicliques, read piece by piece, on all cores. `n_left`, `n_right`: vertices of their graph. Of
+    several that share as many, the one with fewest edges, and of these the first; None where no
+    edge is shared. O(ids of all others) for each 64 groups, and of those that share an edge.
 
     Examples
     --------

@@ -68,17 +68,9 @@ class _Node:
 def diagram_of(found: Concepts, *, alone: bool = False) -> str:
     """Draw concepts as SVG.
 
-    Parameters
-    ----------
-    found
-        Those that are drawn, in their own order: those that a filter left out may lie between.
-    alone
-        Whether the picture is a file, and not part of a page with its style.
-
-    Raises
-    ------
-    InputError
-        Where there are none, or more than `MOST_DRAWN`.
+    `found`: those that are drawn, in their own order: those that a filter left out may lie between.
+    `alone`: whether the picture is a file, and not part of a page with its style. Raises InputError
+    where there are none, or more than `MOST_DRAWN`.
 
     Examples
     --------

@@ -27,16 +27,9 @@ if TYPE_CHECKING:
 class ExportedLattice:
     """What an export of a lattice wrote.
 
-    Parameters
-    ----------
-    path, format
-        The file.
-    concepts, covers
-        Concepts and cover edges in it; of ".cxt", which holds the context, none.
-    bytes
-        Its size, that of the second file of Parquet included.
-    edges_path
-        The second file of Parquet, with the cover edges.
+    `path`, `format`: the file. `concepts`, `covers`: concepts and cover edges in it; of ".cxt",
+    which holds the context, none. `bytes`: its size, that of the second file of Parquet included.
+    `edges_path`: the second file of Parquet, with the cover edges.
     """
 
     path: str
@@ -50,10 +43,8 @@ class ExportedLattice:
 def checked_lattice_format(path: str | os.PathLike[str], *, overwrite: bool = False) -> str:
     """Return the format that the end of a name tells.
 
-    Raises
-    ------
-    InputError
-        Where it tells none that a lattice is written to, or the file is there already.
+    Raises InputError where it tells none that a lattice is written to, or the file is there
+    already.
 
     Examples
     --------
@@ -85,28 +76,13 @@ def edges_path(path: str) -> str:
 def export_lattice(found: Concepts, path: str | os.PathLike[str], *, overwrite: bool = False) -> ExportedLattice:
     """Write a lattice to a file, batch by batch, by what its name ends on.
 
-    Parameters
-    ----------
-    found
-        What is written: the concepts that a filter left, and the cover edges between them.
-    path
-        Path or fsspec URL: ".graphml" and ".dot" for programs that draw, ".json" an object with
-        `concepts` and `edges`, ".parquet" a row a concept, and beside it ".edges.parquet" a row an
-        edge; ".svg" the line diagram of a few (`diagram_of`); ".cxt" is the context itself, in
-        Burmeister's format.
-    overwrite
-        Whether a file that is there is replaced.
-
-    Returns
-    -------
-    ExportedLattice
-
-    Raises
-    ------
-    InputError
-        Where the format is not known, the file is there already, or a label cannot be written.
-    StorageError
-        Where the file cannot be written; what was there before is still there.
+    `found`: what is written: the concepts that a filter left, and the cover edges between them.
+    `path`: path or fsspec URL: ".graphml" and ".dot" for programs that draw, ".json" an object with
+    `concepts` and `edges`, ".parquet" a row a concept, and beside it ".edges.parquet" a row an
+    edge; ".svg" the line diagram of a few (`diagram_of`); ".cxt" is the context itself, in
+    Burmeister's format. `overwrite`: whether a file that is there is replaced. Raises InputError
+    where the format is not known, the file is there already, or a label cannot be written. Raises
+    StorageError where the file cannot be written; what was there before is still there.
 
     Examples
     --------

@@ -6,18 +6,15 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import file_system
+from bicliq.pipeline.results.as_table import OfLists
 from bicliq.pipeline.results.export import DELIMITERS, FORMULA, Format, format_of, write_file
-
-if TYPE_CHECKING:
-    from bicliq.pipeline.results.implications import Implications
-    from bicliq.pipeline.results.itemsets import Listed
 
 OF_ROWS = ("parquet", "csv", "tsv", "xlsx", "jsonl")
 """Formats that rows with lists are written to."""
@@ -30,14 +27,8 @@ APART = '[,"]|^\\s|\\s$|^$'
 class ExportedRows:
     """What an export of such rows wrote.
 
-    Parameters
-    ----------
-    path, format
-        The file.
-    rows, bytes
-        Rows in it, and its size.
-    guarded
-        Cells that could be taken for formulas, and got an apostrophe before them.
+    `path`, `format`: the file. `rows`, `bytes`: rows in it, and its size. `guarded`: cells that
+    could be taken for formulas, and got an apostrophe before them.
     """
 
     path: str
@@ -48,7 +39,7 @@ class ExportedRows:
 
 
 def export_rows(
-    found: Listed | Implications,
+    found: OfLists,
     path: str | os.PathLike[str],
     format: str | None = None,
     *,
@@ -72,10 +63,6 @@ def export_rows(
         Whether a file that is there is replaced.
     bom
         Whether CSV and TSV begin with a byte order mark, by which Excel tells UTF-8.
-
-    Returns
-    -------
-    ExportedRows
 
     Raises
     ------
@@ -120,7 +107,7 @@ def checked_format(place: str, format: str | None, *, overwrite: bool, bom: bool
 class _Rows:
     """The batches of an export, counted as they pass; with lists as text where cells hold none."""
 
-    def __init__(self, found: Listed | Implications, as_text: bool) -> None:
+    def __init__(self, found: OfLists, as_text: bool) -> None:
         self.found, self.as_text = found, as_text
         self.rows = self.guarded = 0
         self.sheet = type(found).__name__.lower()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,16 +12,13 @@ import pyarrow as pa
 
 from bicliq import kernels
 from bicliq.pipeline.columns import column_of
-from bicliq.pipeline.results.as_table import AsTable
+from bicliq.pipeline.results.as_table import OfLists
 from bicliq.pipeline.results.concepts import BATCH, Context
 from bicliq.pipeline.store.account import account_of
 
-if TYPE_CHECKING:
-    from bicliq.pipeline.results.export_lists import ExportedRows
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Implications(AsTable):
+class Implications(OfLists):
     """Implications: who has all of a premise has all of its conclusion.
 
     Parameters
@@ -53,11 +49,6 @@ class Implications(AsTable):
         sides = f"the {self.record['basis']} basis of {self.context.graph.n_right:,} attributes"
         return f"<{len(self):,} implications, {sides}>"
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield each as a dict of the columns of `schema`."""
-        for batch in self.batches():
-            yield from batch.to_pylist()
-
     @property
     def account(self) -> dict[str, Any]:
         """What became of the rows of the table: see `account_of`."""
@@ -85,21 +76,6 @@ class Implications(AsTable):
         support = column_of(counts / max(self.context.graph.n_left, 1))
         return pa.Table.from_arrays([*named, column_of(counts), support], schema=self.schema)
 
-    def to_arrow(self) -> pa.Table:
-        """Return them as an Arrow table."""
-        return pa.concat_tables([self.schema.empty_table(), *self.batches()]).combine_chunks()
-
     def top(self, k: int = 10) -> pa.Table:
         """Return the k that most objects meet as an Arrow table; of equal ones the first."""
         return self._table(np.argsort(-self.found.support.astype(np.int64), kind="stable")[:k])
-
-    def export(
-        self, path: str | os.PathLike[str], format: str | None = None, *, overwrite: bool = False, bom: bool = False
-    ) -> ExportedRows:
-        """Write them to a file: Parquet, CSV, TSV, Excel or JSON Lines.
-
-        Parameters and errors as of `pipeline.results.export_lists.export_rows`.
-        """
-        from bicliq.pipeline.results.export_lists import export_rows
-
-        return export_rows(self, path, format, overwrite=overwrite, bom=bom)

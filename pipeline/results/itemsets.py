@@ -6,12 +6,10 @@ for: closed sets lie in memory, and what they give is made batch by batch.
 
 from __future__ import annotations
 
-import os
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +22,9 @@ from bicliq.pipeline.columns import column_of, folded, values_of, words_column
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import needs
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
-from bicliq.pipeline.results.as_table import AsTable
+from bicliq.pipeline.results.as_table import SHOWN, OfLists, as_text
 from bicliq.pipeline.store.account import account_of
 from bicliq.pipeline.words import shown
-
-if TYPE_CHECKING:
-    from bicliq.pipeline.results.export_lists import ExportedRows
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,9 +36,6 @@ METRICS = (
 
 SHARES = ("antecedent support", "consequent support", "support", "confidence", "jaccard", "certainty", "kulczynski")
 """Metrics that are at most 1."""
-
-SHOWN = 5
-"""Rows that the text of an object shows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +74,7 @@ class Frequent:
     def numbers(self, side: str, labels: Iterable[Any]) -> list[int] | None:
         """Numbers of items; None where one is in too few baskets to be frequent.
 
-        Raises
-        ------
-        InputError
-            Where no basket has one.
+        Raises InputError where no basket has one.
         """
         wanted = self._named(labels)
         for label, known in zip(wanted, pc.is_in(wanted, self.all_items.cast(pa.string())), strict=True):
@@ -110,7 +99,7 @@ class Frequent:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Listed(AsTable):
+class Listed(OfLists):
     """Itemsets or rules, made batch by batch from the closed itemsets.
 
     Parameters
@@ -121,15 +110,6 @@ class Listed(AsTable):
 
     frequent: Frequent
 
-    @property
-    @abstractmethod
-    def schema(self) -> pa.Schema:
-        """Columns of their tables."""
-
-    @abstractmethod
-    def batches(self) -> Iterator[pa.Table]:
-        """Yield all of them as Arrow tables of bounded size, always in the same order."""
-
     @cached_property
     def _count(self) -> int:
         return sum(batch.num_rows for batch in self.batches())
@@ -137,11 +117,6 @@ class Listed(AsTable):
     def __len__(self) -> int:
         """How many there are; the first time, they are all made for it."""
         return self._count
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield each as a dict of the columns of `schema`."""
-        for batch in self.batches():
-            yield from batch.to_pylist()
 
     @property
     def account(self) -> dict[str, Any]:
@@ -152,10 +127,6 @@ class Listed(AsTable):
     def n_baskets(self) -> int:
         """What supports are shares of: all baskets, those without items included."""
         return self.frequent.n_baskets
-
-    def to_arrow(self) -> pa.Table:
-        """Return all of them as one Arrow table."""
-        return pa.concat_tables([self.schema.empty_table(), *self.batches()])
 
     def to_pandas(self) -> Any:
         """Return all of them as a pandas DataFrame; sets are frozensets, as mlxtend has them."""
@@ -184,17 +155,6 @@ class Listed(AsTable):
 
     def _lists(self, offsets: npt.NDArray[np.int32], items: npt.NDArray[np.int32]) -> pa.Array:
         return pa.ListArray.from_arrays(column_of(offsets), self.frequent.items.take(column_of(items)))
-
-    def export(
-        self, path: str | os.PathLike[str], format: str | None = None, *, overwrite: bool = False, bom: bool = False
-    ) -> ExportedRows:
-        """Write them to a file, batch by batch: Parquet, CSV, TSV, Excel or JSON Lines.
-
-        Parameters and errors as of `pipeline.results.export_lists.export_rows`.
-        """
-        from bicliq.pipeline.results.export_lists import export_rows
-
-        return export_rows(self, path, format, overwrite=overwrite, bom=bom)
 
 
 @dataclass(frozen=True)
@@ -253,9 +213,8 @@ class Itemsets(Listed):
     asked: SetsAsked = SetsAsked()
 
     def __repr__(self) -> str:
-        lines = [f"  {row['support']:.4g}: {row['itemsets']}" for row in self.top(SHOWN).to_pylist()]
-        cut = [line if len(line) <= 100 else line[:99] + "…" for line in lines]
-        return "\n".join([f"<{len(self):,} {self.asked.kind} itemsets of {self.n_baskets:,} baskets:", *cut]) + ">"
+        lines = (f"{row['support']:.4g}: {row['itemsets']}" for row in self.top(SHOWN).to_pylist())
+        return as_text(f"{len(self):,} {self.asked.kind} itemsets of {self.n_baskets:,} baskets", lines)
 
     @property
     def schema(self) -> pa.Schema:
@@ -379,13 +338,10 @@ class Rules(Listed):
         self._numbers  # noqa: B018
 
     def __repr__(self) -> str:
-        lines = [
-            f"  {row[self.asked.metric]:.4g}: {row['antecedents']} → {row['consequents']}"
-            for row in self.top(SHOWN).to_pylist()
-        ]
-        cut = [line if len(line) <= 100 else line[:99] + "…" for line in lines]
-        said = f"<{len(self):,} {self.asked.kind} rules of {self.n_baskets:,} baskets; the best by {self.asked.metric}:"
-        return "\n".join([said, *cut]) + ">"
+        metric, rows = self.asked.metric, self.top(SHOWN).to_pylist()
+        lines = (f"{row[metric]:.4g}: {row['antecedents']} → {row['consequents']}" for row in rows)
+        of = f"{self.asked.kind} rules of {self.n_baskets:,} baskets"
+        return as_text(f"{len(self):,} {of}; the best by {metric}", lines)
 
     @cached_property
     def _numbers(self) -> list[list[int] | None]:
@@ -480,15 +436,9 @@ def metrics(
 ) -> dict[str, Floats]:
     """Say what the metrics of rules are, by name.
 
-    Parameters
-    ----------
-    both, antecedent, consequent
-        In how many baskets the items of both sides are, and those of each.
-    n_baskets
-        How many baskets there are.
+    `both`, `antecedent`, `consequent`: in how many baskets the items of both sides are, and those
+    of each. `n_baskets`: how many baskets there are.
 
-    Notes
-    -----
     Formulas are mlxtend's; but confidence is one count by the other, where it divides two rounded
     shares, and may find 0.7999999999999999 where 4 of 5 baskets hold.
 

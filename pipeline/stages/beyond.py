@@ -81,10 +81,7 @@ def _hashes(labels: pa.Array) -> Iterable[npt.NDArray[np.uint64]]:
 class BeyondLimit:
     """Rows and labels of a table that was refused, while it is read on.
 
-    Parameters
-    ----------
-    needed, what
-        Bytes that did not fit, and what they were for.
+    `needed`, `what`: bytes that did not fit, and what they were for.
     """
 
     def __init__(self, needed: int, what: str) -> None:

@@ -61,28 +61,12 @@ class Check:
 def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSettings) -> list[Check]:
     """Check the input of a planned run, and write its checks.json.
 
-    Parameters
-    ----------
-    store, run
-        A planned run whose graph is profiled.
-    summary
-        What ingest read and dropped (`pipeline.stages.ingest.GraphRecord.summary`).
-    asked
-        The thresholds.
+    `store`, `run`: a planned run whose graph is profiled. `summary`: what ingest read and dropped
+    (`pipeline.stages.ingest.GraphRecord.summary`). `asked`: the thresholds. Raises InputError where
+    a check failed and the settings say that this stops the run.
 
-    Returns
-    -------
-    list of Check
-
-    Raises
-    ------
-    InputError
-        Where a check failed and the settings say that this stops the run.
-
-    Notes
-    -----
-    The last run of the same source is the one that was published last.
-    Labels are compared only where a threshold asks for it, since that reads the labels of both.
+    The last run of the same source is the one that was published last. Labels are compared only
+    where a threshold asks for it, since that reads the labels of both.
     """
     folder, planned = store.run(run), store.run(run).planned
     source = summary["source"]["uri"]
@@ -108,7 +92,8 @@ def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSet
         last=None if last is None else last.run,
         checks=[asdict(check) for check in checks],
     )
-    folder.write(record.at, record)
+    if not _is_known(folder, record):
+        folder.write(record.at, record)
     failed = failures(checks, asked)
     if failed:
         all_the_same = (
@@ -119,6 +104,13 @@ def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSet
             f" same, {all_the_same}"
         )
     return checks
+
+
+def _is_known(folder: RunFolder, record: Checks) -> bool:
+    """Whether a run that is published whole was checked with this very input: that stays."""
+    known, manifest = folder.find(Checks), folder.manifest()
+    same = known is not None and (known.source, known.rows) == (record.source, record.rows)
+    return same and manifest is not None and manifest.complete
 
 
 def judge(run: str, values: dict[str, float | None], asked: CheckSettings) -> list[Check]:

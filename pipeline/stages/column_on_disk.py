@@ -20,10 +20,7 @@ from bicliq.pipeline.store.folder import storage_errors
 class ColumnOnDisk:
     """A column of numbers in a file without a name, written at its end and read from its beginning.
 
-    Parameters
-    ----------
-    kind
-        Type of the numbers.
+    `kind`: type of the numbers.
 
     Examples
     --------
@@ -67,10 +64,7 @@ class ColumnOnDisk:
 class LabelsOnDisk:
     """Labels in a file without a name.
 
-    Parameters
-    ----------
-    labels
-        Arrow array of int64 or string.
+    `labels`: Arrow array of int64 or string.
 
     Examples
     --------

@@ -41,29 +41,11 @@ def read_on_device(
 ) -> EdgeTable:
     """Read an edge table with cuDF.
 
-    Parameters
-    ----------
-    source
-        A recognised table (`pipeline.formats.open_edges`).
-    settings
-        Columns and policies.
-    progress
-        Called with the rows read so far and the file's bytes after each chunk.
+    `source`: a recognised table (`pipeline.formats.open_edges`). `settings`: columns and policies.
+    `progress`: called with the rows read so far and the file's bytes after each chunk. The table is
+    equal to the CPU's. Raises NotOnDevice where the CPU must read this table. Raises BackendError
+    where cuDF cannot run here.
 
-    Returns
-    -------
-    EdgeTable
-        Equal to the CPU's.
-
-    Raises
-    ------
-    NotOnDevice
-        Where the CPU must read this table.
-    BackendError
-        Where cuDF cannot run here.
-
-    Notes
-    -----
     O(rows) device time and one sort of the edges; device memory is bounded, host memory is 8 to 16
     bytes an edge where the device cannot hold them.
     """
@@ -110,10 +92,7 @@ class _Table:
 class Kept:
     """A list of device arrays; beyond its budget they lie on the host until they are asked for.
 
-    Parameters
-    ----------
-    budget
-        Bytes that may stay on the device.
+    `budget`: bytes that may stay on the device.
     """
 
     def __init__(self, budget: int) -> None:
@@ -180,12 +159,7 @@ def _read(source: EdgeSource, settings: IngestSettings, progress: Callable[[int,
 class DeviceRows:
     """Rows in a frame of the device, for the policies (`ingest_policies.Rows`).
 
-    Parameters
-    ----------
-    frame
-        The rows that are left.
-    settings
-        How equal labels are taken.
+    `frame`: the rows that are left. `settings`: how equal labels are taken.
     """
 
     frame: Any

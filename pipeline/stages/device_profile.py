@@ -14,15 +14,7 @@ from bicliq.pipeline.placement.device import cudf_and_cupy
 def component_labels(graph: BipartiteGraph) -> Any:
     """Return a label of the component of each vertex, left before right.
 
-    Parameters
-    ----------
-    graph
-        A graph on the device.
-
-    Returns
-    -------
-    cupy.ndarray
-        int64, shape (n_left + n_right,).
+    `graph`: a graph on the device. Returns int64, shape (n_left + n_right,).
     """
     import cugraph
 

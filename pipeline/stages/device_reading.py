@@ -60,23 +60,10 @@ class TextLabels(Exception):
 def frames_of(source: EdgeSource) -> Iterator[Any]:
     """Read a table chunk by chunk.
 
-    Parameters
-    ----------
-    source
-        The table, from `open_edges`.
-
-    Returns
-    -------
-    Iterator of cudf.DataFrame
-        Columns left and right (int64 or text), weight (float64) and time (Unix seconds, float64)
-        as wanted.
-
-    Raises
-    ------
-    NotOnDevice
-        Where the CPU must read this table.
-    TextLabels
-        Where a side that was read as numbers is text: read the table again `with_text`.
+    `source`: the table, from `open_edges`. Returns columns left and right (int64 or text), weight
+    (float64) and time (Unix seconds, float64) as wanted. Raises NotOnDevice where the CPU must read
+    this table. Raises TextLabels where a side that was read as numbers is text: read the table
+    again `with_text`.
     """
     _refuse_settings(source.settings)
     for part in source.files:
@@ -258,10 +245,7 @@ def _typed_text(column: Any, role: str, source: EdgeSource, ascii_only: bool) ->
 def check_bytes(chunk: bytes, source: EdgeSource) -> bool:
     """Refuse what the two parsers may take differently; returns whether all is ASCII.
 
-    Raises
-    ------
-    NotOnDevice
-        Where the CPU must read these lines.
+    Raises NotOnDevice where the CPU must read these lines.
     """
     layout = _layout(source)
     comment = COMMENTS.get(source.format)

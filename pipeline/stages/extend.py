@@ -120,10 +120,6 @@ def extend(
     memory_limit
         Bytes that this process may hold, which the table must fit; None: no limit.
 
-    Returns
-    -------
-    Extended
-
     Raises
     ------
     InputError
@@ -145,7 +141,7 @@ def extend(
     started = time.perf_counter()
     before = _Stored.read(folder, known)
     ids, places = zip(*map(appended, SIDES, before.labels, (table.left_ids, table.right_ids)), strict=True)
-    _tell_forms(table, before.labels, ids)
+    tell_forms(table, before.labels, ids)
     if delete:
         ids, places = _without_unknown(before.labels, places)
     else:
@@ -181,10 +177,7 @@ def extend(
 def write_whole(store: Store, graph: str) -> str:
     """Write a graph that is told by its differences as one that holds all of its edges.
 
-    Returns
-    -------
-    str
-        The whole graph, with the same ids; it is the given one where that is whole.
+    Returns the whole graph, with the same ids; it is the given one where that is whole.
     """
     folder = store.graph(graph)
     record = folder.record()
@@ -199,15 +192,8 @@ def write_whole(store: Store, graph: str) -> str:
 def extended_plan(plan: Plan, graph: BipartiteGraph) -> Plan:
     """Return the plan of a graph that another graph became, with the order of the earlier one.
 
-    Parameters
-    ----------
-    plan
-        Plan of the earlier graph.
-    graph
-        The later one, reduced where it is searched so. Vertices keep their ids.
+    `graph`: the later one, reduced where it is searched so. Vertices keep their ids.
 
-    Notes
-    -----
     Vertices without edges leave the plan, and new ones come last, by their ids, in a partition of
     their own. So the first member of a biclique, its root, is the same by both plans. Partitions
     keep their numbers; one whose roots all left is empty.
@@ -334,10 +320,7 @@ def same_policies(
 def read_like(known: StoredGraph, source: Edges, settings: IngestSettings, **how: Any) -> EdgeTable:
     """Read a table whose ids are numbers or text as those of a graph are, given its record.
 
-    Raises
-    ------
-    InputError
-        As `read_edge_table`, and where a side of numbers gets an id that is none.
+    Raises InputError as `read_edge_table`, and where a side of numbers gets an id that is none.
     """
     opened, kinds = open_edges(source, settings), known.summary["labels"]
     for side in SIDES:
@@ -377,7 +360,7 @@ def _told_first(opened: EdgeSource, table: EdgeTable) -> tuple[str, ...]:
     )
 
 
-def _tell_forms(table: EdgeTable, known: tuple[pa.Array, ...], labels: tuple[pa.Array, ...]) -> None:
+def tell_forms(table: EdgeTable, known: tuple[pa.Array, ...], labels: tuple[pa.Array, ...]) -> None:
     """Say which labels are new to the graph by their case or Unicode form alone."""
     sides = {side: (old, every[len(old) :]) for side, old, every in zip(SIDES, known, labels, strict=True)}
     alike, said = told_beside(table.summary["source"]["uri"], sides)

@@ -28,26 +28,11 @@ MANY = 10_000_000
 def forecast(store: Store, planned: PlanRecord, settings: Settings) -> dict[str, Any] | None:
     """Say what the search of a run will find and cost; refuse what does not fit the disk.
 
-    Parameters
-    ----------
-    store
-        The store; only the disk of a local one is looked at.
-    planned
-        The plan of the run.
-    settings
-        `force` searches in any case, as does a limit of time; one of bicliques or bytes bounds what
-        is written.
-
-    Returns
-    -------
-    dict or None
-        The estimate of the plan, and seconds: those of this machine, or None where another one or a
-        GPU searches. None where nothing is left to search, or where a plan has no estimate.
-
-    Raises
-    ------
-    CapacityError
-        If the results are expected to be larger than what the disk has free.
+    `store`: the store; only the disk of a local one is looked at. `settings`: `force` searches in
+    any case, as does a limit of time; one of bicliques or bytes bounds what is written. Returns the
+    estimate of the plan, and seconds: those of this machine, or None where another one or a GPU
+    searches. None where nothing is left to search, or where a plan has no estimate. Raises
+    CapacityError if the results are expected to be larger than what the disk has free.
     """
     expected = planned.expected
     if expected is None or not planned.partitions:

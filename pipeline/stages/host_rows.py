@@ -68,14 +68,8 @@ class KeptRows:
 class HostRows:
     """Rows in Arrow arrays, for the policies (`ingest_policies.Rows`).
 
-    Parameters
-    ----------
-    edges
-        The rows that are left.
-    batch
-        What was read, to say where a row stands.
-    settings
-        How equal labels are taken.
+    `edges`: the rows that are left. `batch`: what was read, to say where a row stands. `settings`:
+    how equal labels are taken.
     """
 
     edges: pa.RecordBatch

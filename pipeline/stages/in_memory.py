@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import say
 from bicliq.pipeline.formats import Edges, EdgeSource, bare_name, open_edges
 from bicliq.pipeline.formats.numbered import DIMACS_SUFFIXES, NumberedEdges, read_dimacs, read_matrix_market
@@ -36,23 +37,12 @@ def bipartite_of(table: EdgeTable, backend: str = "cpu") -> BipartiteGraph:
 def read_undirected(source: Edges, settings: IngestSettings | None = None, backend: str = "cpu") -> UndirectedGraph:
     """Read a file of edges as an undirected graph.
 
-    Parameters
-    ----------
-    source
-        Path or fsspec URL: DIMACS, MatrixMarket (square), or any edge table that `read_edge_table`
-        reads, tables in memory as well.
-    settings
-        Format, columns and filters of an edge table.
-    backend
-        "cpu"; "cuda": an edge table is read on the GPU, and the graph's arrays lie there; or
-        "auto": the GPU for a large table. DIMACS and MatrixMarket files stay on the host.
-
-    Raises
-    ------
-    InputError
-        At anything wrong in the file: what, and in which line.
-    BackendError
-        If "cuda" cannot run here.
+    `source`: path or fsspec URL: DIMACS, MatrixMarket (square), or any edge table that
+    `read_edge_table` reads, tables in memory as well. `settings`: format, columns and filters of an
+    edge table. `backend`: "cpu"; "cuda": an edge table is read on the GPU, and the graph's arrays
+    lie there; or "auto": the GPU for a large table. DIMACS and MatrixMarket files stay on the host.
+    Raises InputError at anything wrong in the file: what, and in which line. Raises BackendError if
+    "cuda" cannot run here.
     """
     settings = settings or IngestSettings()
     numbered = _numbered_file(source, settings) if isinstance(source, str | os.PathLike) else None
@@ -182,6 +172,8 @@ def read_sides(
     """
     if store is not None:
         folder = store.graph(store.find_graph(str(source)))
+        if folder.record().in_step is not None:
+            raise InputError(f"{folder.uri}: is of groups in step, whose times a projection would lose; read the table")
         place = place_graph(backend, stored_edges(folder))
         graph = place.run(lambda chosen: read_graph(folder, chosen))
         return graph, read_labels(folder)[0 if side == "left" else 1], {}

@@ -37,17 +37,11 @@ def no_rows() -> dict[str, int]:
 
 
 def refuse_in_step(settings: IngestSettings, asked: bool = False) -> None:
-    """Refuse `in_step` where a question has no groups in step.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse `in_step` where a question has no groups in step."""
     if settings.in_step is not None and not asked:
         raise InputError(
-            f"in_step = {settings.in_step!r} is for find (with as high a top as is wanted), estimate, and the command"
-            " enumerate, which counts; runs, updates, counts and cliques know no groups in step: leave it out, or ask find"
-            " again, of all rows, when there are new ones"
+            f"in_step = {settings.in_step!r} is for runs, find, estimate, and the command enumerate, which counts; counts of"
+            " p × q, cliques, concepts and itemsets know no groups in step: leave it out"
         )
 
 
@@ -99,14 +93,8 @@ AnyRows = TypeVar("AnyRows", bound=Rows)
 def filtered(rows: AnyRows, settings: IngestSettings, counts: dict[str, int]) -> AnyRows:
     """Apply the policies, and count the rows that each drops.
 
-    Parameters
-    ----------
-    rows
-        Rows of which nothing was dropped yet.
-    settings
-        The policies.
-    counts
-        Begun by `no_rows`; what each policy drops is added.
+    `rows`: rows of which nothing was dropped yet. `counts`: begun by `no_rows`; what each policy
+    drops is added.
     """
     for reason, passes in _policies(settings):
         mask = passes(rows)

@@ -29,10 +29,7 @@ AS_NUMBERS = "write whole numbers, as pandas does with .astype('Int64')"
 def refuse_mixed(opened: EdgeSource, ids: tuple[pa.Array, pa.Array]) -> None:
     """Refuse a side whose ids are all numbers, some of them written as 1, and some as 1.0.
 
-    Raises
-    ------
-    InputError
-        With the first row that has one like 1.0.
+    Raises InputError with the first row that has one like 1.0.
     """
     for side, labels in zip(("left", "right"), ids, strict=True):
         if side in opened.text_sides or not pa.types.is_string(labels.type) or not _mixed(labels):
@@ -47,10 +44,7 @@ def refuse_mixed(opened: EdgeSource, ids: tuple[pa.Array, pa.Array]) -> None:
 def in_kind(opened: EdgeSource, side: str, labels: pa.Array, kind: str) -> pa.Array:
     """Return the labels of a table as the kind, "numbers" or "text", that the run of it has.
 
-    Raises
-    ------
-    InputError
-        Where the run has numbers, with the first row that has none.
+    Raises InputError where the run has numbers, with the first row that has none.
     """
     if kind != "numbers" or pa.types.is_integer(labels.type):
         return labels
@@ -65,12 +59,7 @@ def in_kind(opened: EdgeSource, side: str, labels: pa.Array, kind: str) -> pa.Ar
 
 
 def refuse_twins(side: str, known: pa.Array, new: pa.Array) -> None:
-    """Refuse new ids of a side of text that are written otherwise than the same number there is.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse new ids of a side of text that are written otherwise than the same number there is."""
     if not pa.types.is_string(known.type) or not len(new):
         return
     new = pc.cast(new, pa.string())

@@ -45,14 +45,9 @@ KEPT_OF_READING = 256 << 20
 class Limits:
     """What a call may do; None: no limit.
 
-    Parameters
-    ----------
-    max_bicliques, max_bytes
-        Bicliques of the whole run, and bytes of its data files.
-    time_limit
-        Seconds of the search.
-    memory_limit
-        Bytes that a process that searches may hold (its resident set).
+    `max_bicliques`, `max_bytes`: bicliques of the whole run, and bytes of its data files.
+    `time_limit`: seconds of the search. `memory_limit`: bytes that a process that searches may hold
+    (its resident set).
     """
 
     max_bicliques: int | None = None
@@ -78,13 +73,9 @@ class Limits:
 class Cut:
     """Says when the search of one partition has to end; made where it is searched.
 
-    Parameters
-    ----------
-    room
-        What is left of the limits as it was handed out.
-    handed_out
-        When that was, by the clock of the day of whoever handed it out: a partition may have
-        waited behind another one. A clock that jumps makes it end early, never late.
+    `room`: what is left of the limits as it was handed out. `handed_out`: when that was, by the
+    clock of the day of whoever handed it out: a partition may have waited behind another one. A
+    clock that jumps makes it end early, never late.
 
     Attributes
     ----------
@@ -125,10 +116,7 @@ class Cut:
 class GraphNeeds:
     """What a stage holds of a graph at most, in bytes; measured (docs/scale.md).
 
-    Parameters
-    ----------
-    edge, vertex
-        For each edge, and for each vertex of both sides.
+    `edge`, `vertex`: for each edge, and for each vertex of both sides.
 
     Examples
     --------
@@ -170,12 +158,8 @@ def of_a_run(edges: int, vertices: int) -> int:
 class MemoryRoom:
     """What a limit of memory leaves to a stage.
 
-    Parameters
-    ----------
-    limit
-        Bytes that this process may hold; None: there is no limit.
-    held
-        Bytes that it held when the stage began.
+    `limit`: bytes that this process may hold; None: there is no limit. `held`: bytes that it held
+    when the stage began.
 
     Examples
     --------

@@ -35,25 +35,10 @@ PROFILED = GraphNeeds(edge=4, vertex=40)
 def profile(store: Store, graph_id: str, backend: str = "cpu", memory_limit: int | None = None) -> Profile:
     """Profile a graph of the store and write profile.parquet and profile.json beside it.
 
-    Parameters
-    ----------
-    store, graph_id
-        Where the graph is.
-    backend
-        "cpu", "cuda" (CuPy and cuGraph), or "auto": the GPU for a large graph. The figures are the
-        same.
-    memory_limit
-        Bytes of memory that this process may hold; None: no limit.
-
-    Returns
-    -------
-    Profile
-        Read back, where the graph was profiled before.
-
-    Raises
-    ------
-    CapacityError
-        Where the limit of memory is too low, with one that would do.
+    `backend`: "cpu", "cuda" (CuPy and cuGraph), or "auto": the GPU for a large graph. The figures
+    are the same. `memory_limit`: bytes of memory that this process may hold; None: no limit. It is
+    read back where the graph was profiled before. Raises CapacityError where the limit of memory is
+    too low, with one that would do.
     """
     folder = store.graph(graph_id)
     known = _known(folder)
@@ -120,47 +105,28 @@ def profile_graph(graph: BipartiteGraph) -> tuple[Profile, pa.Table]:
 def two_hop(store: Store, graph_id: str, backend: str = "cpu") -> dict[str, dict[str, float]]:
     """Count the 2-hop neighbours of each vertex of a graph, into two_hop.parquet.
 
-    Parameters
-    ----------
-    store, graph_id
-        Where the graph is.
-    backend
-        As for `profile`.
+    `backend`: as for `profile`. Returns a record for ``left`` and ``right``: pairs (ordered), and
+    the largest and the mean neighbourhood. Raises CapacityError where a side has more than
+    `MOST_PATHS` paths of two edges.
 
-    Returns
-    -------
-    dict
-        For ``left`` and ``right``: pairs (ordered), and the largest and the mean neighbourhood.
-
-    Raises
-    ------
-    CapacityError
-        Where a side has more than `MOST_PATHS` paths of two edges.
-
-    Notes
-    -----
     Time grows with the paths of two edges, about 10 ns each on a core and 0.2 ns on an H200.
     """
     folder = store.graph(graph_id)
     place = place_graph(backend, stored_edges(folder))
-    sizes = place.run(lambda chosen: _two_hop_of_sides(read_graph(folder, chosen)))
+
+    def of_both(backend: str) -> dict[str, Int64s]:
+        graph = read_graph(folder, backend)
+        return {"left": all_two_hop(graph), "right": all_two_hop(graph.transpose())}
+
+    sizes = place.run(of_both)
     columns = {**_vertices(sizes["left"].size, sizes["right"].size), "two_hop": _both(sizes["left"], sizes["right"])}
     written = folder.write_table("two_hop.parquet", pa.table(columns), durable=False)
-    figures = {side: _figures(found) for side, found in sizes.items()}
+    figures: dict[str, dict[str, float]] = {
+        side: {"pairs": int(n.sum()), "largest": _largest(n), "mean": float(n.mean()) if n.size else 0.0}
+        for side, n in sizes.items()
+    }
     folder.write(TwoHop.at, TwoHop(stored=(written,), **figures), durable=False)
     return figures
-
-
-def _figures(found: Int64s) -> dict[str, float]:
-    return {
-        "pairs": int(found.sum()),
-        "largest": _largest(found),
-        "mean": float(found.mean()) if found.size else 0.0,
-    }
-
-
-def _two_hop_of_sides(graph: BipartiteGraph) -> dict[str, Int64s]:
-    return {"left": all_two_hop(graph), "right": all_two_hop(graph.transpose())}
 
 
 def all_two_hop(graph: BipartiteGraph) -> Int64s:
@@ -185,15 +151,8 @@ def all_two_hop(graph: BipartiteGraph) -> Int64s:
 def sampled_two_hop(graph: BipartiteGraph, most_paths: int, seed: int = 0) -> Int64s:
     """Return how many others some left vertices share a neighbour with; a graph of the host.
 
-    Parameters
-    ----------
-    graph
-        The graph.
-    most_paths
-        Paths of two edges that are followed at most. Vertices are taken in an order drawn at
-        random, all of them where their paths are no more; one in any case.
-    seed
-        Of that order.
+    `most_paths`: paths of two edges that are followed at most. Vertices are taken in an order drawn
+    at random, all of them where their paths are no more; one in any case. `seed`: of that order.
 
     Examples
     --------

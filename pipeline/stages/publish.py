@@ -13,10 +13,11 @@ from bicliq.pipeline.store.bicliques import MASK
 from bicliq.pipeline.store.commits import partition_name
 from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.layout import RunFolder, Store
-from bicliq.pipeline.store.log import Overtaken, make_next
+from bicliq.pipeline.store.log import Overtaken, make_next, numbered_latest
 from bicliq.pipeline.store.manifest import moment_after, ran_on
 from bicliq.pipeline.store.records import Commit, Held, Manifest, PlanRecord, RunRecord
 from bicliq.pipeline.store.sizes import Sizes
+from bicliq.pipeline.store.states import compare
 
 NAMED = 10
 """Missing partitions that a message names before it stops."""
@@ -33,27 +34,12 @@ def publish(
 
     Published again, it is the latest run.
 
-    Parameters
-    ----------
-    store, run
-        A run that was searched.
-    max_bicliques
-        The limit that it was searched with: a run that reached it needs no more than it has.
-    created
-        When it was published before, where it is only mended: it is no later run for it.
-    limited_by
-        The limit that ended its search (`pipeline.stages.limits.LimitName`), if one did.
-
-    Returns
-    -------
-    Manifest
-        Also in manifest.json, which is written last.
-
-    Raises
-    ------
-    StorageError
-        Where partitions are missing, or were cut off, and neither a limit nor a failure was the
-        reason; where they are damaged, naming them. Of a version all must be there.
+    `store`, `run`: a run that was searched. `max_bicliques`: the limit that it was searched with: a
+    run that reached it needs no more than it has. `created`: when it was published before, where it
+    is only mended: it is no later run for it. `limited_by`: the limit that ended its search
+    (`pipeline.stages.limits.LimitName`), if one did. The manifest is written last. Raises
+    StorageError where partitions are missing, or were cut off, and neither a limit nor a failure
+    was the reason; where they are damaged, naming them. Of a version all must be there.
     """
     folder = store.run(run)
     asked, plan = folder.record(), folder.read(PlanRecord)
@@ -110,6 +96,18 @@ def publish(
     graph.sweep()
     tell("run published", run=run, **found, bytes=manifest.bytes)
     return manifest
+
+
+def standing(folder: RunFolder) -> Manifest | None:
+    """Return the manifest of a run that is the latest, and whole as its commit records say."""
+    found = folder.manifest()
+    if found is None or not found.complete or numbered_latest(folder.store) != folder.run:
+        return None
+    try:
+        compare(folder, found, folder.committed())
+    except DamageError:  # the partitions are searched again, or the manifest is written anew
+        return None
+    return found
 
 
 def publish_in_part(store: Store, run: str, limited_by: str | None) -> Manifest | None:

@@ -40,31 +40,13 @@ def revise(
 ) -> Extended:
     """Write a stored graph with exactly the edges of a table, as a new graph of the store.
 
-    Parameters
-    ----------
-    store, graph
-        A graph of a store, which stays as it is.
-    source
-        The table: all edges of the new graph.
-    settings
-        Format, columns and policies of the table; policies must be those of the graph.
-    backend
-        Where the table is read: "auto", "cpu" or "cuda".
-    memory_limit
-        Bytes that this process may hold, which the table must fit; None: no limit.
+    `store`, `graph`: a graph of a store, which stays as it is. `settings`: format, columns and
+    policies of the table; policies must be those of the graph. `backend`: where the table is read:
+    "auto", "cpu" or "cuda". `memory_limit`: bytes that this process may hold, which the table must
+    fit; None: no limit. Of what is returned ``left``, ``right`` are the edges that came, ``gone``
+    those that went. Raises InputError at anything wrong in the table, or where its policies are not
+    those of the graph.
 
-    Returns
-    -------
-    Extended
-        ``left``, ``right`` are the edges that came, ``gone`` those that went.
-
-    Raises
-    ------
-    InputError
-        At anything wrong in the table, or where its policies are not those of the graph.
-
-    Notes
-    -----
     O(edges log edges), of the graph and of the table.
     """
     folder = store.graph(graph)
@@ -86,29 +68,12 @@ def slide(
 ) -> Extended:
     """Join a table to a graph of a window of time, which moves on to the latest row of both.
 
-    Parameters
-    ----------
-    store, graph
-        A graph of a store that was read with a window.
-    source
-        The table. Rows that came too late for the window are dropped and counted.
-    settings
-        As for `revise`; `window` is that of the graph.
-    backend, memory_limit
-        As for `revise`.
+    `store`, `graph`: a graph of a store that was read with a window. `source`: the table. Rows that
+    came too late for the window are dropped and counted. `settings`: as for `revise`; `window` is
+    that of the graph. `backend`, `memory_limit`: as for `revise`. Of what is returned ``left``,
+    ``right`` are the edges that entered the window, ``gone`` those that left it. Raises InputError
+    as `revise`.
 
-    Returns
-    -------
-    Extended
-        ``left``, ``right`` are the edges that entered the window, ``gone`` those that left it.
-
-    Raises
-    ------
-    InputError
-        As `revise`.
-
-    Notes
-    -----
     O(rows log rows), of the window. An edge stays until its latest row leaves.
     """
     folder = store.graph(graph)

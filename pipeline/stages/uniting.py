@@ -30,12 +30,8 @@ Float64s = npt.NDArray[np.float64]
 def unite(rows: KeptRows, source: str, settings: IngestSettings) -> EdgeTable:
     """Rank the labels, and unite repeated edges.
 
-    Parameters
-    ----------
-    rows
-        The rows, which are let go of.
-    source, settings
-        The table, for messages, and the policies.
+    `rows`: the rows, which are let go of. `source`, `settings`: the table, for messages, and the
+    policies.
     """
     keys, ids = keys_of_rows(rows)
     n_rows = len(keys)

@@ -27,12 +27,7 @@ from bicliq.pipeline.store.versions import APPEARED, VANISHED, Layer, Part, laye
 class VersionCheck:
     """Checks of a version.
 
-    Parameters
-    ----------
-    store, record
-        The version's run.json, which is sound.
-    found
-        What is known of the files.
+    `store`, `record`: the version's run.json, which is sound. `found`: what is known of the files.
     """
 
     def __init__(self, store: Store, record: RunRecord, found: Inventory) -> None:
@@ -44,15 +39,10 @@ class VersionCheck:
     def problems(self, sample: int, seed: int, roots: int, *, whole: bool) -> list[str]:
         """Compare the version with its records and its graph.
 
-        Parameters
-        ----------
-        sample, seed
-            Bicliques to check against the graph, and how they are chosen.
-        roots
-            Roots to search again, where the whole version is read.
-        whole
-            Whether to read the files of its base and its layers as well, and to leave out what
-            vanished: rows and digest are then those that were read.
+        `sample`, `seed`: bicliques to check against the graph, and how they are chosen. `roots`:
+        roots to search again, where the whole version is read. `whole`: whether to read the files
+        of its base and its layers as well, and to leave out what vanished: rows and digest are then
+        those that were read.
         """
         try:
             graph = self._store.graph(self._record.graph)

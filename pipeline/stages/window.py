@@ -18,11 +18,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bicliq.pipeline.columns import values_of
+from bicliq.pipeline.graphs.actions import micros_of
+from bicliq.pipeline.store.acted import ROWS_FILE
 from bicliq.pipeline.store.layout import GraphFolder
 from bicliq.pipeline.store.records import StoredGraph
 from bicliq.pipeline.times import parse_duration, parse_jump
-
-ROWS_FILE = "rows.parquet"
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -93,6 +93,27 @@ class TimedRows:
         np.not_equal(keys[1:], keys[:-1], out=last[:-1])
         return self.where(order[last])
 
+    def each_once(self) -> TimedRows:
+        """Return actions by right vertex, time and left vertex, each once, and without weights.
+
+        Examples
+        --------
+        >>> rows = TimedRows(np.int32([1, 0, 1]), np.int32([0, 0, 0]), np.array([5.0, 5.0, 5.0]), None, 0.0)
+        >>> rows.each_once().left.tolist()
+        [0, 1]
+        """
+        order, first = self.as_actions()
+        return replace(self.where(order[first]), weight=None)
+
+    def as_actions(self) -> tuple[Int64s, npt.NDArray[np.bool_]]:
+        """Return that order of the rows, and which of them differ from the one before."""
+        micros = micros_of(self.time)
+        order = np.lexsort((self.time, self.left, micros, self.right))
+        keys, micros = self.keys[order], micros[order]
+        first = np.ones(len(order), np.bool_)
+        first[1:] = (keys[1:] != keys[:-1]) | (micros[1:] != micros[:-1])
+        return order, first
+
     def in_ids(self, left: Int64s, right: Int64s) -> TimedRows:
         """Return the rows with other ids: those at the places of the old ones."""
         return replace(self, left=left[self.left].astype(np.int32), right=right[self.right].astype(np.int32))
@@ -111,10 +132,7 @@ def begin_of(latest: float, window: str) -> float:
 def cut_to_window(times: Iterable[pa.Array], window: str) -> tuple[float, list[npt.NDArray[np.bool_]]]:
     """Say of some columns of times which rows the window holds that ends with the latest of all.
 
-    Returns
-    -------
-    float, list of array
-        The latest time (-inf: there are no rows), and a mask a column.
+    Returns the latest time (-inf: there are no rows), and a mask a column.
     """
     columns = [column.to_numpy(zero_copy_only=False) for column in times]
     latest = max((float(column.max()) for column in columns if len(column)), default=-np.inf)
@@ -141,15 +159,9 @@ class Jump:
 def find_jump(times: Iterable[pa.Array], window: str, most: str, latest: float | None) -> Jump | None:
     """Find the first row, by time, that moves a window on by more than it may be moved.
 
-    Parameters
-    ----------
-    times
-        Columns of times.
-    window, most
-        `window` and `window_jump` of the settings.
-    latest
-        Where the window ends before these rows; None: they are its first. Fewer of those then lie
-        behind the jump than before it: a table may begin with rows that are far too old.
+    `times`: columns of times. `window`, `most`: `window` and `window_jump` of the settings.
+    `latest`: where the window ends before these rows; None: they are its first. Fewer of those then
+    lie behind the jump than before it: a table may begin with rows that are far too old.
 
     Examples
     --------
@@ -206,4 +218,4 @@ def read_rows(folder: GraphFolder, record: StoredGraph) -> TimedRows | None:
     table = folder.read_table(file)
     weight = values_of(table["weight"]) if "weight" in table.column_names else None
     left, right, time = (values_of(table[name]) for name in ("left", "right", "time"))
-    return TimedRows(left, right, time, weight, float(record.summary["latest"]))
+    return TimedRows(left, right, time, weight, float(record.summary.get("latest", -math.inf)))

@@ -55,12 +55,8 @@ Int64s = npt.NDArray[np.int64]
 class WritingRate:
     """What writing bicliques takes.
 
-    Parameters
-    ----------
-    bytes
-        Bytes of Parquet a biclique.
-    seconds
-        Seconds of one thread a biclique, the search left out.
+    `bytes`: bytes of Parquet a biclique. `seconds`: seconds of one thread a biclique, the search
+    left out.
     """
 
     bytes: float

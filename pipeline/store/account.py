@@ -12,17 +12,10 @@ DROPPED = "dropped_"
 def account(summary: Mapping[str, Any]) -> dict[str, Any]:
     """Say what became of the rows of a table, and what was taken for granted, for any answer.
 
-    Parameters
-    ----------
-    summary
-        What ingest says (`EdgeTable.summary`).
-
-    Returns
-    -------
-    dict
-        rows_read, edges, duplicates (rows that repeat an edge), dropped (rows by reason: of those
-        that dropped any), noted (`EdgeBatch.noted`), and assumed (`EdgeSource.assumed`). Rows read
-        are edges, duplicates and dropped rows.
+    `summary`: what ingest says (`EdgeTable.summary`). Returns rows_read, edges, duplicates (rows
+    that repeat an edge), dropped (rows by reason: of those that dropped any), noted
+    (`EdgeBatch.noted`), and assumed (`EdgeSource.assumed`). Rows read are edges, duplicates and
+    dropped rows.
 
     Examples
     --------

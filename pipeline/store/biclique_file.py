@@ -47,17 +47,10 @@ def layout_of(publish: PublishSettings, terms: kernels.SurpriseTerms | None = No
 class BicliqueWriter:
     """Writes batches of bicliques as row groups of one Parquet file, in their order.
 
-    Parameters
-    ----------
-    sink
-        A binary file, empty; it is not closed.
-    threads
-        Threads that encode; 0: all that this process may use. At most twice as many batches wait.
-        One more thread writes.
-    publish
-        The codec, which sides are written, and by which objectives bicliques have a value.
-    terms
-        What the vertices add to surprise, where that is one of them.
+    `sink`: a binary file, empty; it is not closed. `threads`: threads that encode; 0: all that this
+    process may use. At most twice as many batches wait. One more thread writes. `publish`: the
+    codec, which sides are written, and by which objectives bicliques have a value. `terms`: what
+    the vertices add to surprise, where that is one of them.
 
     Attributes
     ----------

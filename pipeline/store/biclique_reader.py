@@ -59,10 +59,7 @@ class LargerSides:
     A version has a graph for each of its layers. A process holds those that were read last, at most
     `GRAPHS_HELD`.
 
-    Parameters
-    ----------
-    graph
-        Folder of the graph.
+    `graph`: folder of the graph.
     """
 
     _held: ClassVar[deque[LargerSides]] = deque()
@@ -78,10 +75,7 @@ class LargerSides:
     def restored(self, table: pa.Table) -> pa.Table:
         """Return a table of `SMALLER_SCHEMA` as one of `SCHEMA`.
 
-        Raises
-        ------
-        DamageError
-            Where the graph does not hold these bicliques.
+        Raises DamageError where the graph does not hold these bicliques.
         """
         smaller = offsets_and_ids(table["smaller"].combine_chunks())
         numbers = [values_of(table[name]) for name in ("n_left", "n_right", "root")]
@@ -116,15 +110,9 @@ class LargerSides:
 class BicliqueReader:
     """Reads one data file, in one thread.
 
-    Parameters
-    ----------
-    source
-        The open file.
-    sides
-        Where larger sides are found that are not stored, by the graph of the file.
-    surprise
-        Of the graph by whose degrees bicliques are valued: by default that of the file. A later one
-        has other degrees, so that the file's column does not count.
+    `source`: the open file. `sides`: where larger sides are found that are not stored, by the graph
+    of the file. `surprise`: of the graph by whose degrees bicliques are valued: by default that of
+    the file. A later one has other degrees, so that the file's column does not count.
     """
 
     def __init__(self, source: Any, sides: LargerSides, surprise: Surprise | None = None) -> None:

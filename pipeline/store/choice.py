@@ -97,17 +97,8 @@ class Choice:
     def rows(self, file: BicliqueReader, left: Int32s, right: Int32s) -> Iterator[tuple[int, int, Int64s]]:
         """Yield the rows of a data file that are wanted.
 
-        Parameters
-        ----------
-        file
-            The file.
-        left, right
-            Dense ids of the members that must be there.
-
-        Returns
-        -------
-        Iterator of (group, start, rows)
-            A row group, the number of its first row in the file, and positions in the group.
+        `left`, `right`: dense ids of the members that must be there. Returns a row group, the
+        number of its first row in the file, and positions in the group.
         """
         start = 0
         for group, size in enumerate(file.rows):

@@ -15,12 +15,8 @@ class DeviceBicliqueWriter(BicliqueWriter):
 
     Whoever calls has them encoded; a thread copies and writes them.
 
-    Parameters
-    ----------
-    sink
-        A binary file, empty; it is not closed.
-    publish
-        The codec; no objectives (`pipeline.placement.device.encodes`).
+    `sink`: a binary file, empty; it is not closed. `publish`: the codec; no objectives
+    (`pipeline.placement.device.encodes`).
     """
 
     def __init__(self, sink: Any, publish: PublishSettings) -> None:

@@ -38,12 +38,8 @@ Ids = npt.NDArray[np.int32]
 class EdgeRows:
     """Edges as rows of the left side.
 
-    Parameters
-    ----------
-    indptr, indices
-        int64, shape (n_left + 1,), and int32, shape (n_edges,); each row ascends.
-    weights
-        float64, shape (n_edges,), or None.
+    `indptr`, `indices`: int64, shape (n_left + 1,), and int32, shape (n_edges,); each row ascends.
+    `weights`: float64, shape (n_edges,), or None.
     """
 
     indptr: npt.NDArray[np.int64]
@@ -95,15 +91,8 @@ class ChangedEdges:
 def read_edge_rows(folder: GraphFolder, record: StoredGraph | None = None) -> EdgeRows:
     """Read all edges as rows.
 
-    Parameters
-    ----------
-    folder, record
-        A graph, and its graph.json where that was read already.
-
-    Raises
-    ------
-    DamageError
-        Where a file is damaged, or the base is not the one that the graph was made of.
+    `folder`, `record`: a graph, and its graph.json where that was read already. Raises DamageError
+    where a file is damaged, or the base is not the one that the graph was made of.
     """
     record = record or folder.record()
     base = folder.base(record)

@@ -63,14 +63,8 @@ MEND = "`bicliq verify` names what is damaged, and with --repair mends what can 
 class Folder:
     """A folder of a store.
 
-    Parameters
-    ----------
-    fs
-        The fsspec file system.
-    root
-        Path of the store in it.
-    place
-        Path of the folder in the store, as ``runs/3f2a``; empty for the store itself.
+    `fs`: the fsspec file system. `root`: path of the store in it. `place`: path of the folder in
+    the store, as ``runs/3f2a``; empty for the store itself.
     """
 
     fs: Any
@@ -224,16 +218,10 @@ class Folder:
     ) -> StoredFile:
         """Write a table as Parquet in one step.
 
-        Parameters
-        ----------
-        name, table
-            Name of the file, and what it holds; of what is read batch by batch, each batch becomes
-            a row group.
-        durable
-            As of `sink`.
-        differences
-            Columns of integers that ascend, or nearly do: each is stored as what it is larger than
-            the one before, in as many bits as that takes.
+        `name`, `table`: name of the file, and what it holds; of what is read batch by batch, each
+        batch becomes a row group. `durable`: as of `sink`. `differences`: columns of integers that
+        ascend, or nearly do: each is stored as what it is larger than the one before, in as many
+        bits as that takes.
         """
         columns = table.schema.names
         others = [column for column in columns if column not in differences]
@@ -255,12 +243,8 @@ class Folder:
     def write_arrays(self, name: str, arrays: Mapping[str, Any], about: Mapping[str, str] | None = None) -> StoredFile:
         """Write arrays of numbers as they lie in memory, which can be made again: they may be lost.
 
-        Parameters
-        ----------
-        name, arrays
-            Name of the file, and the arrays by name, each of one dimension.
-        about
-            Words that go with them.
+        `name`, `arrays`: name of the file, and the arrays by name, each of one dimension. `about`:
+        words that go with them.
         """
         columns = {
             column: pa.LargeListArray.from_arrays(column_of(np.array([0, len(values)])), column_of(values))
@@ -322,10 +306,7 @@ class Folder:
     def read(self, kind: type[R], name: str | None = None) -> R:
         """Read a record; by default the one that has its kind's own name.
 
-        Raises
-        ------
-        DamageError
-            Where a byte of it changed, it belongs elsewhere, or is not there.
+        Raises DamageError where a byte of it changed, it belongs elsewhere, or is not there.
         """
         name = name or kind.at
         return self._record(kind, name, self.read_bytes(name))
@@ -406,20 +387,10 @@ class Folder:
     def source(self, file: StoredFile, check: bool = True) -> Iterator[Any]:
         """Open a file for reading by pyarrow.
 
-        Parameters
-        ----------
-        file
-            The file as its record names it.
-        check
-            Whether to compare its size and its checksum first; otherwise its size only.
+        `file`: the file as its record names it. `check`: whether to compare its size and its
+        checksum first; otherwise its size only. Raises DamageError where it is not what its record
+        says, or is not there.
 
-        Raises
-        ------
-        DamageError
-            Where it is not what its record says, or is not there.
-
-        Notes
-        -----
         A local file is mapped and hashed at memory speed (docs/decisions.md).
         """
         with self.open_source(file, check) as source:

@@ -124,17 +124,9 @@ class Inventory:
 def take_inventory(store: Store, places: Iterable[str] = FOLDERS, *, check: bool = True) -> Inventory:
     """Read every file of a store and compare it with the records.
 
-    Parameters
-    ----------
-    store
-        The store.
-    places
-        Folders to look at, as ``runs/3f2a``; the record of the store is looked at always.
-    check
-        Whether to read the files; otherwise only the records are, and which files are there.
+    `places`: folders to look at, as ``runs/3f2a``; the record of the store is looked at always.
+    `check`: whether to read the files; otherwise only the records are, and which files are there.
 
-    Notes
-    -----
     Reads each byte once. Of a run that is being searched, what changes meanwhile may be reported.
     """
     found, looked = Inventory(), set(places)
@@ -249,12 +241,7 @@ def places_of(store: Store, run: str) -> list[str]:
 def forgotten(store: Store, found: Inventory | None = None) -> list[tuple[str, str]]:
     """Return the leftovers that no living process can want, and what they are.
 
-    Parameters
-    ----------
-    store
-        The store.
-    found
-        What is in it; None: it is looked at, and no data is read.
+    `found`: what is in it; None: it is looked at, and no data is read.
     """
     found = found or take_inventory(store, check=False)
     seen = [path for path in sorted(found.leftovers) if not _may_be_wanted(store, path)]

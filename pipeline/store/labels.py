@@ -45,13 +45,8 @@ BLOCK = 1 << 16
 def label_hashes(labels: pa.Array) -> Hashes:
     """Return the 64-bit hash of each label.
 
-    Parameters
-    ----------
-    labels
-        Arrow array of int64 or string.
+    `labels`: Arrow array of int64 or string.
 
-    Notes
-    -----
     O(labels); numbers are hashed at once, other text one by one (some 0.3 s a million).
 
     Examples
@@ -99,14 +94,8 @@ def place_of(label: object, labels: pa.Array, fold: str | None = None) -> int | 
 
     Or what is united with it, where labels were folded.
 
-    Parameters
-    ----------
-    label
-        Text, or anything that is written as a label.
-    labels
-        int64 or string, by dense id.
-    fold
-        The forms that were united, as in `IngestSettings`.
+    `label`: text, or anything that is written as a label. `labels`: int64 or string, by dense id.
+    `fold`: the forms that were united, as in `IngestSettings`.
 
     Examples
     --------

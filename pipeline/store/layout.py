@@ -194,17 +194,10 @@ class RunFolder(Folder):
     def claim_run(self, second_run: Literal["share", "wait", "refuse"]) -> Iterator[None]:
         """Hold the search of the run for this process; the claim ends with the process.
 
-        Parameters
-        ----------
-        second_run
-            "share": others that share may search at the same time; "wait": this process alone, as
-            soon as no other one does; "refuse": this process alone, or an error.
-
-        Raises
-        ------
-        InputError
-            Where another process has it, and the second one is to be refused; or on an object
-            store, which knows no locks, unless it is shared.
+        `second_run`: "share": others that share may search at the same time; "wait": this process
+        alone, as soon as no other one does; "refuse": this process alone, or an error. Raises
+        InputError where another process has it, and the second one is to be refused; or on an
+        object store, which knows no locks, unless it is shared.
         """
         if not self.is_local:
             if second_run != "share":
@@ -242,21 +235,10 @@ class RunFolder(Folder):
 
         From now on it is never searched again, if it is complete.
 
-        Parameters
-        ----------
-        commit
-            What was found.
-        replaces
-            The commit in whose place it comes: one that a limit had cut off, or is to be cut.
+        `commit`: what was found. `replaces`: the commit in whose place it comes: one that a limit
+        had cut off, or is to be cut. Returns the commit that stands. On an object store that may be
+        another process's, which came first; then this data file is removed.
 
-        Returns
-        -------
-        Commit
-            The commit that stands. On an object store that may be another process's, which came
-            first; then this data file is removed.
-
-        Notes
-        -----
         What other attempts left, finished or not, is removed: nothing of it can be committed any
         more.
         """
@@ -284,11 +266,8 @@ class RunFolder(Folder):
     def committed(self) -> dict[int, Commit]:
         """Commits of all committed partitions by number, ascending.
 
-        Raises
-        ------
-        DamageError
-            Where a commit record is damaged, is not of the run's plan, or its data file is missing
-            or of another size.
+        Raises DamageError where a commit record is damaged, is not of the run's plan, or its data
+        file is missing or of another size.
         """
         sound, damaged = self.examine_commits()
         if damaged:
@@ -308,20 +287,10 @@ class RunFolder(Folder):
     ) -> tuple[dict[int, P], dict[int, str]]:
         """Compare what was found in partitions with the plan and with the data files.
 
-        Parameters
-        ----------
-        kind, under, data
-            The kind of its records, and the folders of these and of their files.
-        check
-            Whether to read the data files and compare their checksums, too; otherwise their sizes
-            only.
-        only
-            Partitions whose files are read; None: those of all.
-
-        Returns
-        -------
-        dict, dict
-            The sound records by partition, ascending, and why others cannot be used.
+        `kind`, `under`, `data`: the kind of its records, and the folders of these and of their
+        files. `check`: whether to read the data files and compare their checksums, too; otherwise
+        their sizes only. `only`: partitions whose files are read; None: those of all. Returns the
+        sound records by partition, ascending, and why others cannot be used.
         """
         numbers = self.numbers_of(kind, under)
         if not numbers:
@@ -431,10 +400,7 @@ class Store:
     def to_verify(cls, uri: str) -> Store:
         """Open a store whose own record may be damaged or missing.
 
-        Raises
-        ------
-        StorageError
-            Where there is no store, or one of another format.
+        Raises StorageError where there is no store, or one of another format.
         """
         store = cls.at(uri)
         if store.root.has(STORE_FILE):
@@ -448,17 +414,9 @@ class Store:
     def open(cls, uri: str | os.PathLike[str], create: bool = True) -> Store:
         """Open a store, and create it where there is nothing yet.
 
-        Parameters
-        ----------
-        uri
-            A local path or any fsspec URL.
-        create
-            Whether to create the store; otherwise it must exist.
-
-        Raises
-        ------
-        StorageError
-            Where the URL cannot be read or written, or holds a store of another format.
+        `uri`: a local path or any fsspec URL. `create`: whether to create the store; otherwise it
+        must exist. Raises StorageError where the URL cannot be read or written, or holds a store of
+        another format.
         """
         store = cls.at(os.fspath(uri))
         root = store.root
@@ -478,10 +436,7 @@ class Store:
     def check_format(self) -> None:
         """Refuse a store that another version of bicliq wrote, and one whose record is damaged.
 
-        Raises
-        ------
-        StorageError
-            With both formats, and what to do.
+        Raises StorageError with both formats, and what to do.
         """
         try:
             found: object = self.root.read(StoreRecord).format
@@ -523,20 +478,14 @@ class Store:
     def find_graph(self, start: str) -> str:
         """Return the one graph whose name begins so.
 
-        Raises
-        ------
-        InputError
-            Where none or several do.
+        Raises InputError where none or several do.
         """
         return start if start and self.graph(start).exists() else self._one_of("graph", self.graphs(), start)
 
     def find_run(self, start: str) -> str:
         """Return the one run whose name begins so.
 
-        Raises
-        ------
-        InputError
-            Where none or several do.
+        Raises InputError where none or several do.
         """
         return start if start and self.run(start).exists() else self._one_of("run", self.runs(), start)
 

@@ -38,10 +38,7 @@ def writer_lives(path: str) -> bool:
 def read_regular(path: str, most: int | None = None) -> bytes:
     """Read a small local file, or its first bytes.
 
-    Raises
-    ------
-    DamageError
-        Where it is a FIFO, a device, or too large for a record: it would never end.
+    Raises DamageError where it is a FIFO, a device, or too large for a record: it would never end.
     """
     with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         about = os.fstat(file.fileno())

@@ -4,7 +4,8 @@ Whoever publishes a run, joins edges, rolls back or prunes takes the next number
 there (`publications/number-00000012.json` names the run). Of two at once one gets the number; the
 other looks again, and is refused where what it stands on is no longer the latest, or goes. So no
 version can leave another's edges out without a word, on a disk or on an object store that creates
-an object only if it is absent. A record a source says which run of that table was the last one.
+an object only if it is absent. A record beside an entry says which table its run is of; none of
+them is ever written again.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import xxhash
 from bicliq.pipeline.errors import DamageError, InputError
 from bicliq.pipeline.store.folder import TEMPORARY, Folder, storage_errors
 from bicliq.pipeline.store.layout import STORE_FILE, RunFolder, Store
+from bicliq.pipeline.store.manifest import moment_after
 from bicliq.pipeline.store.needs import needs, place_of
 from bicliq.pipeline.store.record import Record
 from bicliq.pipeline.store.records import (
@@ -97,10 +99,12 @@ def was_published(folder: RunFolder) -> bool:
 
 def last_of_source(store: Store, source: str) -> Checks | None:
     """Return the checks of the run of a table that was published last."""
-    one = store.root.find(LastOfSource, _name_of_source(source))
-    if one is None or published_at(store.run(one.run), one.asks) != one.created:
-        return None
-    return store.run(one.run).read(Checks)
+    start = _name_of_source(source, 0).removesuffix(f"{0:08d}.json")
+    for name in sorted((name for name in _names(store) if name.startswith(start)), reverse=True):
+        one = store.root.find(LastOfSource, name)
+        if one is not None and published_at(store.run(one.run), one.asks) is not None:
+            return store.run(one.run).read(Checks)
+    return None
 
 
 # ---- writing -------------------------------------------------------------------------------------
@@ -109,23 +113,15 @@ def last_of_source(store: Store, source: str) -> Checks | None:
 def make_next(folder: RunFolder, created: str, follows: str | None = None, asked: RunRecord | None = None) -> None:
     """Make a run, which is published, the latest: give it the next number.
 
-    Parameters
-    ----------
-    folder, created
-        The run, and when it was published, or rolled back to.
-    follows
-        The run that must be the latest until then; None: whichever is.
-    asked
-        Its run.json: what it needs must stay; None: nothing is looked for.
-
-    Raises
-    ------
-    Overtaken
-        Where another one is the latest, or one of the records is gone or about to go.
+    `folder`, `created`: the run, and when it was published, or rolled back to. `follows`: the run
+    that must be the latest until then; None: whichever is. `asked`: its run.json: what it needs
+    must stay; None: nothing is looked for. Raises Overtaken where another one is the latest, or one
+    of the records is gone or about to go.
     """
     store, needed = folder.store, [] if asked is None else needs(RunRecord.at, asked)
+    number, entry = last_number(store), Numbered(run=folder.run, created=created)
     while next((entry.run for entry in _backwards(store)), None) != folder.run:
-        number, latest = last_number(store), latest_published(store)
+        latest = latest_published(store)
         if follows is not None and latest not in (follows, folder.run) and not _holds(store, latest, follows):
             raise Overtaken(
                 f"{store.uri}: run {latest} became the latest while a version of {follows} was made; nothing was"
@@ -136,18 +132,29 @@ def make_next(folder: RunFolder, created: str, follows: str | None = None, asked
             base = store.graph(path.split("/")[1]).base() if path.startswith("graphs/") else None
             if base is not None:
                 _refuse_pruned(store, f"{base.place}/{StoredGraph.at}")
-        if take_number(store, number + 1, Numbered(run=folder.run, created=created)):
+        if take_number(store, number + 1, entry):
+            number += 1
             break
-    tell_source(folder, created)
+        number = last_number(store)
+    tell_source(store, number, entry)
+
+
+def number_again(folder: RunFolder) -> None:
+    """Write down that a run, which is the latest, was asked for again and is whole."""
+    store = folder.store
+    take_number(
+        store, last_number(store) + 1, Numbered(run=folder.run, created=moment_after(last_moment(store)))
+    )  # where somebody else takes it, something was published now as well
 
 
 def number_counts(folder: RunFolder, created: str) -> None:
     """Write down that counts of a run were published; the latest run stays what it is."""
-    taken = False
+    store, taken = folder.store, False
     while not taken:
-        number, latest = last_number(folder.store), latest_published(folder.store)
-        taken = take_number(folder.store, number + 1, Numbered(run=latest, counted=folder.run, created=created))
-    tell_source(folder, created, "counts")
+        number = last_number(store) + 1
+        entry = Numbered(run=latest_published(store), counted=folder.run, created=created)
+        taken = take_number(store, number, entry)
+    tell_source(store, number, entry)
 
 
 def take_number(store: Store, number: int, entry: Numbered) -> bool:
@@ -158,21 +165,20 @@ def take_number(store: Store, number: int, entry: Numbered) -> bool:
         return store.root.create(number_name(number), entry)
 
 
-def tell_source(folder: RunFolder, created: str, asks: Asks = "bicliques") -> None:
-    """Write down that a run is the last one of its table, if its input was checked."""
-    checks = folder.find(Checks)
-    if checks is not None:
-        record = LastOfSource(run=folder.run, created=created, asks=asks)
-        folder.store.root.write(_name_of_source(checks.source), record)
+def tell_source(store: Store, number: int, entry: Numbered) -> None:
+    """Write down of which table the run of an entry is, if its input was checked."""
+    run = entry.counted or entry.run
+    checks = store.run(run).find(Checks) if run and entry.created else None
+    if run and entry.created and checks is not None:
+        record = LastOfSource(run=run, created=entry.created, asks="counts" if entry.counted else "bicliques")
+        store.root.create(_name_of_source(checks.source, number), record)
 
 
 def refuse_many_writers(store: Store, *, one_writer: bool) -> None:
     """Refuse to change a store that cannot tell who came first, unless nobody else changes it.
 
-    Raises
-    ------
-    InputError
-        Where the object store overwrites what is to be created only where it is absent.
+    Raises InputError where the object store overwrites what is to be created only where it is
+    absent.
     """
     if one_writer or store.root.is_local:
         return
@@ -192,34 +198,19 @@ def refuse_many_writers(store: Store, *, one_writer: bool) -> None:
 # ---- what is missing -----------------------------------------------------------------------------
 
 
-def moments(records: Mapping[str, Record]) -> Iterator[tuple[str, str, Asks]]:
-    """When each run, or its counts, were published, by the records of a store that say so."""
-    for path, record in records.items():
-        run = path.split("/")[1] if path.startswith("runs/") else ""
-        if isinstance(record, Counts):
-            yield record.created, run, "counts"
-        elif isinstance(record, Manifest):
-            yield record.created, run, "bicliques"
-        elif isinstance(record, RunRecord) and record.layered is not None:
-            yield record.layered.manifest.created, run, "bicliques"
-
-
 def next_to_number(records: Mapping[str, Record]) -> tuple[int, Numbered] | None:
     """Return the entry that is missing at the end of the log, and its number.
 
-    Parameters
-    ----------
-    records
-        The sound records of a store, by path.
+    `records`: the sound records of a store, by path.
 
-    Notes
-    -----
     A run that was published later than any numbered one was, or was gone back to, and goes on from
     the last, was to be the latest: its process was killed, or its number is gone. One that goes on
     from another run was overtaken.
     """
     asked = {record.run: record for record in records.values() if isinstance(record, RunRecord)}
-    published = {run: created for created, run, asks in moments(records) if asks == "bicliques" and run in asked}
+    published = {found.run: found.created for found in records.values() if isinstance(found, Manifest)}
+    published = {run: created for run, created in published.items() if run in asked}
+    published |= {run: found.layered.manifest.created for run, found in asked.items() if found.layered is not None}
     entries = [record for _, record in sorted(records.items()) if isinstance(record, Numbered)]
     numbered = [entry for entry in entries if entry.run in published]
     if not entries or not published:
@@ -252,8 +243,8 @@ def number_name(number: int) -> str:
     return Numbered.name(f"{number:08d}")
 
 
-def _name_of_source(source: str) -> str:
-    return LastOfSource.name(xxhash.xxh3_64_hexdigest(source.encode()))
+def _name_of_source(source: str, number: int) -> str:
+    return LastOfSource.name(f"{xxhash.xxh3_64_hexdigest(source.encode())}-{number:08d}")
 
 
 def _entries(store: Store) -> list[Numbered]:
@@ -268,6 +259,14 @@ def _backwards(store: Store) -> Iterator[Numbered]:
         entry = store.root.find(Numbered, number_name(number))
         if entry is not None:
             yield entry
+
+
+def tell_sources(store: Store, records: Mapping[str, Record]) -> None:
+    """Write again, by the sound records of a store, of which tables the runs of the log are."""
+    for number in _numbers(records):
+        entry = records[number_name(number)]
+        if isinstance(entry, Numbered):
+            tell_source(store, number, entry)
 
 
 def _numbers(names: Iterable[str]) -> list[int]:

@@ -34,12 +34,8 @@ def place_of(path: str) -> str:
 def needs(path: str, record: Record, beside: Mapping[str, Record] | None = None) -> list[str]:
     """Return the paths in the store of the records without which one is worth nothing.
 
-    Parameters
-    ----------
-    path, record
-        Where it is, and what it says.
-    beside
-        The sound records in its folder, by their names; without them it is told of other folders.
+    `path`, `record`: where it is, and what it says. `beside`: the sound records in its folder, by
+    their names; without them it is told of other folders.
     """
     if isinstance(record, StoredGraph):
         return [] if record.base is None else [f"graphs/{record.base}/{record.at}"]

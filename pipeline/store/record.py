@@ -58,14 +58,8 @@ class Entry:
 class StoredFile(Entry):
     """A file as a record names it.
 
-    Parameters
-    ----------
-    name
-        Its name in the folder of the record (that of the graph, the run or the clique).
-    bytes
-        Its size.
-    checksum
-        xxh3-128 of its bytes, in hex.
+    `name`: its name in the folder of the record (that of the graph, the run or the clique).
+    `bytes`: its size. `checksum`: xxh3-128 of its bytes, in hex.
     """
 
     name: Annotated[str, AfterValidator(_inside)]
@@ -77,10 +71,7 @@ class StoredFile(Entry):
 class Record(Entry):
     """What all kinds have: the files that they name.
 
-    Parameters
-    ----------
-    stored
-        The files, which are in the folder of the record's graph, run or clique.
+    `stored`: the files, which are in the folder of the record's graph, run or clique.
     """
 
     kind: ClassVar[str]
@@ -158,10 +149,7 @@ def text_of(place: str, record: Record) -> bytes:
 def record_of(place: str, data: bytes) -> Record:
     """Return the record that a file of the store holds.
 
-    Raises
-    ------
-    ValueError
-        Where it is damaged, or belongs to another place; its text says which.
+    Raises ValueError where it is damaged, or belongs to another place; its text says which.
 
     Examples
     --------
@@ -197,12 +185,8 @@ def _in_words(error: ValidationError) -> str:
 def sealed(place: str, kind: str, content: Mapping[str, Any]) -> bytes:
     r"""Return the text of a record.
 
-    Parameters
-    ----------
-    place, kind
-        Its path in the store, and what kind of record it is.
-    content
-        Its entries; JSON values.
+    `place`, `kind`: its path in the store, and what kind of record it is. `content`: its entries;
+    JSON values.
 
     Examples
     --------
@@ -219,10 +203,8 @@ def sealed(place: str, kind: str, content: Mapping[str, Any]) -> bytes:
 def unsealed(place: str, data: bytes) -> tuple[str, bytes]:
     """Return the kind of a record, and its content as JSON.
 
-    Raises
-    ------
-    ValueError
-        Where a byte of it changed, or it belongs to another place; its text says which.
+    Raises ValueError where a byte of it changed, or it belongs to another place; its text says
+    which.
     """
     body, _, ending = data.rpartition(SEAL_BEGINS)
     if ending != _ending(body):

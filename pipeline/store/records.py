@@ -39,17 +39,10 @@ GRAPH_FILES = r"(edges|changed|left_ids|right_ids|rows)(?P<attempt>-\w+)?\.parqu
 class StoredGraph(Record, kind="graph", at="graph.json", files=GRAPH_FILES):
     """A graph: whole, or told by what differs from another one (`pipeline.store.edges`).
 
-    Parameters
-    ----------
-    n_left, n_right, n_edges
-        Its size; isolated vertices count.
-    summary
-        What became of the rows of the table that was read (`pipeline.store.account`), its
-        policies, its columns, and the ``source``: uri, format, bytes and files.
-    seconds
-        Duration of each stage.
-    base
-        The graph that this one differs from; None: this one is whole.
+    `n_left`, `n_right`, `n_edges`: its size; isolated vertices count. `summary`: what became of the
+    rows of the table that was read (`pipeline.store.account`), its policies, its columns, and the
+    ``source``: uri, format, bytes and files. `seconds`: duration of each stage. `base`: the graph
+    that this one differs from; None: this one is whole.
     """
 
     n_left: Vertices
@@ -70,6 +63,12 @@ class StoredGraph(Record, kind="graph", at="graph.json", files=GRAPH_FILES):
         return self.n_left, self.n_right
 
     @property
+    def in_step(self) -> str | None:
+        """How long a window is, where runs of the graph are of groups in step."""
+        found: str | None = self.summary.get("policies", {}).get("in_step")
+        return found
+
+    @property
     def source(self) -> dict[str, Any]:
         """The table that was read: uri, format, bytes, files."""
         return dict(self.summary.get("source", {}))
@@ -79,17 +78,12 @@ class StoredGraph(Record, kind="graph", at="graph.json", files=GRAPH_FILES):
 class Profile(Record, kind="profile", at="profile.json", files=r"profile\.parquet"):
     """Figures of a graph; the same for every order of its edges.
 
-    Parameters
-    ----------
-    n_left, n_right, n_edges, max_left_degree, max_right_degree
-        Sizes, in which isolated vertices count, and largest degrees.
-    left_degree_histogram, right_degree_histogram
-        Pairs (degree, number of vertices), ascending.
-    left_wedges, right_wedges
-        Paths of two edges that start on that side, ends that return to their start included: the
-        work of building the neighbourhoods of all roots, were that side the enumerated one.
-    components, largest_component
-        Connected components with at least one edge, and edges in the largest one.
+    `n_left`, `n_right`, `n_edges`, `max_left_degree`, `max_right_degree`: sizes, in which isolated
+    vertices count, and largest degrees. `left_degree_histogram`, `right_degree_histogram`: pairs
+    (degree, number of vertices), ascending. `left_wedges`, `right_wedges`: paths of two edges that
+    start on that side, ends that return to their start included: the work of building the
+    neighbourhoods of all roots, were that side the enumerated one. `components`,
+    `largest_component`: connected components with at least one edge, and edges in the largest one.
     """
 
     n_left: Vertices
@@ -240,17 +234,10 @@ class Took(Record, kind="took", at="took/{:05d}.json"):
 class LayerRows(Entry):
     """What a version says of one of its files of bicliques: those that appeared, or vanished.
 
-    Parameters
-    ----------
-    rows, digest
-        Their number, and their set digest.
-    sizes
-        How many there are of each size, and the largest (`pipeline.store.sizes`).
-    partitions
-        Partition of the base, ascending, and rows of each row group; empty where the rows are not
-        sorted by it.
-    columns
-        Whether the file holds both sides, or the smaller ones alone.
+    `rows`, `digest`: their number, and their set digest. `sizes`: how many there are of each size,
+    and the largest (`pipeline.store.sizes`). `partitions`: partition of the base, ascending, and
+    rows of each row group; empty where the rows are not sorted by it. `columns`: whether the file
+    holds both sides, or the smaller ones alone.
     """
 
     rows: Count
@@ -264,13 +251,9 @@ class LayerRows(Entry):
 class Version(Entry):
     """What makes a run a version that stands on others (`pipeline.store.versions`).
 
-    Parameters
-    ----------
-    base, layers
-        The run whose data files it has, and the versions whose changes since then make it, its own
-        as the last.
-    appeared, vanished, manifest
-        What its own two files hold; and what it holds altogether.
+    `base`, `layers`: the run whose data files it has, and the versions whose changes since then
+    make it, its own as the last. `appeared`, `vanished`, `manifest`: what its own two files hold;
+    and what it holds altogether.
     """
 
     base: Name
@@ -362,7 +345,7 @@ class RunRecord(
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced)(?P<attempt>-\w+)?\.parquet"):
+class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced|windows)(?P<attempt>-\w+)?\.parquet"):
     """What was planned.
 
     Parameters
@@ -403,12 +386,8 @@ class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced)(?P<
 class Checks(Record, kind="checks", at="checks.json"):
     """How the input of a run compares with earlier ones (`pipeline.stages.checks`).
 
-    Parameters
-    ----------
-    last
-        The run of the same table that it was compared with, or None.
-    checks
-        One entry a check, as `pipeline.stages.checks.Check`.
+    `last`: the run of the same table that it was compared with, or None. `checks`: one entry a
+    check, as `pipeline.stages.checks.Check`.
     """
 
     run: Name
@@ -499,10 +478,7 @@ class PartitionCounts(
 ):
     """What was counted in a partition for one question; it names files of counts of vertices.
 
-    Parameters
-    ----------
-    counts
-        Those that are not 0: p, q, and the count as text.
+    `counts`: those that are not 0: p, q, and the count as text.
     """
 
     partition: Count
@@ -519,14 +495,9 @@ class PartitionCounts(
 class Counts(Record, kind="counts", at="counts.json", files=r"(vertex_)?counts\.parquet"):
     """The tables of all questions that are counted to their end.
 
-    Parameters
-    ----------
-    keys
-        The questions, and by which method each was counted.
-    checked
-        Whether the input of the run was checked: then its checks.json must be there.
-    created
-        When the tables were published (ISO, UTC).
+    `keys`: the questions, and by which method each was counted. `checked`: whether the input of the
+    run was checked: then its checks.json must be there. `created`: when the tables were published
+    (ISO, UTC).
     """
 
     keys: dict[str, str]
@@ -548,12 +519,8 @@ class Pruned(Record, kind="pruned", at="pruned.json"):
 class Numbered(Record, kind="number", at="publications/number-{}.json"):
     """An entry of the numbered log (`pipeline.store.log`).
 
-    Parameters
-    ----------
-    run, counted
-        The run that is the latest since, and that whose counts were published; None: there is none.
-    created
-        When that was (ISO, UTC); None: nothing was published.
+    `run`, `counted`: the run that is the latest since, and that whose counts were published; None:
+    there is none. `created`: when that was (ISO, UTC); None: nothing was published.
     """
 
     run: Name | None = None
@@ -563,7 +530,7 @@ class Numbered(Record, kind="number", at="publications/number-{}.json"):
 
 @dataclass(frozen=True, kw_only=True)
 class LastOfSource(Record, kind="last of a source", at="publications/source-{}.json"):
-    """Which run of a table was published last, and when."""
+    """Which run of a table took a number of the log, and when; the highest number is the last."""
 
     run: Name
     created: str

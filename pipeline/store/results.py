@@ -25,6 +25,7 @@ from bicliq.pipeline.columns import column_of, empty_table, pandas_frame
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import warn
 from bicliq.pipeline.extras import needs
+from bicliq.pipeline.store.acted import Acted
 from bicliq.pipeline.store.biclique_reader import BicliqueReader, Int64s
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, schema_of, table_of_rows
 from bicliq.pipeline.store.choice import EVERYTHING, Choice, Int32s
@@ -99,6 +100,11 @@ class Run:
         """Original ids of the right vertices, by dense id."""
         return self._labels.right
 
+    @property
+    def acted(self) -> Acted | None:
+        """When vertices acted, where it is of groups in step."""
+        return self._labels.acted
+
     @cached_property
     def _opened(self) -> OpenedRun:
         return read_run(self.folder)
@@ -169,10 +175,7 @@ class Run:
     def table(self, ids: bool = True) -> pa.Table:
         """Return all bicliques as one Arrow table.
 
-        Parameters
-        ----------
-        ids
-            Whether the lists hold original ids; otherwise dense ones.
+        `ids`: whether the lists hold original ids; otherwise dense ones.
         """
         parts = [part.read() for part in self.parts.values()]
         return self._labelled(pa.concat_tables([empty_table(SCHEMA), *parts]), ids)
@@ -210,10 +213,7 @@ class Run:
     def dense(self, side: Side, label: object) -> int:
         """Return the dense id of an original one.
 
-        Raises
-        ------
-        InputError
-            Where the side has no such vertex.
+        Raises InputError where the side has no such vertex.
         """
         labels = self.left_ids if side == "left" else self.right_ids
         found = place_of(label, labels, self.fold)
@@ -226,12 +226,9 @@ class Run:
     def chosen(self, choice: Choice) -> Iterator[pa.Table]:
         """Yield the bicliques that a choice takes, with dense ids, a row group at a time.
 
-        Returns
-        -------
-        Iterator of pyarrow.Table
-            Columns biclique_id (partition times 2**32 plus the row in its file, so that it stays
-            the same while a run goes on), left, right, n_left, n_right, root, and those of the
-            run's objectives.
+        Returns columns biclique_id (partition times 2**32 plus the row in its file, so that it
+        stays the same while a run goes on), left, right, n_left, n_right, root, and those of the
+        run's objectives.
         """
         members = self._members(choice)
         for number, part in self.parts.items():
@@ -323,7 +320,9 @@ class Run:
             least = best[many - 1]["key"] if len(best) >= many else -math.inf
             if most >= least:
                 found = self._largest(part, many, by, least, choice, members)
-                best = sorted([*best, *found], key=_largest_first)[:many]
+                best = sorted(
+                    [*best, *found], key=lambda row: (-row["key"], -row["n_edges"], row["left"], row["right"])
+                )[:many]
         edges, *others = (OBJECTIVE_COLUMNS[one] for one in self._shown(by))
         schema = pa.schema([*SCHEMA.insert(4, edges), pa.field("biclique_id", pa.int64(), nullable=False), *others])
         table = table_of_rows(best[skip:], schema)
@@ -368,7 +367,10 @@ class Run:
         return left, right
 
     def labelled(self, table: pa.Table) -> pa.Table:
-        """Put original ids in the place of dense ones, in the lists and in the column root."""
+        """Put original ids in the place of dense ones, in the lists and in the column root.
+
+        Groups in step get the column windows (`pipeline.store.acted`).
+        """
         return self._labels.put_into(table)
 
     def _labelled(self, table: pa.Table, ids: bool) -> pa.Table:
@@ -382,13 +384,20 @@ class _Labels:
     left: pa.Array
     right: pa.Array
     side: str
+    acted: Acted | None
 
     @classmethod
     def read(cls, store: Store, graph: str, side: str) -> _Labels:
-        return cls(*read_labels(store.graph(graph)), side)
+        folder = store.graph(graph)
+        return cls(*read_labels(folder), side, Acted.of(folder))
 
     def put_into(self, table: pa.Table) -> pa.Table:
-        """Original ids in place of dense ones, in the lists and in the root column."""
+        """Original ids in place of dense ones, in the lists and in the root column.
+
+        Groups in step then have their windows.
+        """
+        if self.acted is not None:
+            table = table.append_column("windows", self.acted.windows(table))
         for name, labels in (("left", self.left), ("right", self.right)):
             chunks = [_take_lists(chunk, labels) for chunk in table[name].chunks]
             table = table.set_column(
@@ -425,19 +434,10 @@ class _CheckedFiles(pafs.FSSpecHandler):  # type: ignore[misc]
 def open_run(store: Store | str | os.PathLike[str], run: str | None = None) -> Run:
     """Open a run of a store; a warning is logged where it is not published whole.
 
-    Parameters
-    ----------
-    store
-        A store, its path or its URL.
-    run
-        Name of the run, or the beginning of one; by default the one that was published last.
-
-    Raises
-    ------
-    InputError
-        Where there is no such run, or several begin so.
-    DamageError
-        Where its records are damaged or contradict each other, or data files are missing.
+    `store`: a store, its path or its URL. `run`: name of the run, or the beginning of one; by
+    default the one that was published last. Raises InputError where there is no such run, or
+    several begin so. Raises DamageError where its records are damaged or contradict each other, or
+    data files are missing.
 
     Examples
     --------
@@ -460,10 +460,6 @@ def open_run(store: Store | str | os.PathLike[str], run: str | None = None) -> R
     if not opened.state.complete:
         warn("run is not complete", run=opened.run, state=opened.state)
     return opened
-
-
-def _largest_first(row: dict[str, Any]) -> tuple[Any, ...]:
-    return (-row["key"], -row["n_edges"], row["left"], row["right"])
 
 
 def _largest_rows(

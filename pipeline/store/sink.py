@@ -44,12 +44,8 @@ class HashingSink(io.RawIOBase):
 
     A large one goes to the disk beside its writer.
 
-    Parameters
-    ----------
-    file
-        The file below; its owner closes it.
-    on_disk
-        Whether it is a file of the operating system, which is flushed to the disk as it grows.
+    `file`: the file below; its owner closes it. `on_disk`: whether it is a file of the operating
+    system, which is flushed to the disk as it grows.
     """
 
     def __init__(self, file: IO[bytes], *, on_disk: bool = False) -> None:
@@ -95,10 +91,7 @@ class HashingSink(io.RawIOBase):
     def finish(self) -> None:
         """Wait until all is on the disk, where it goes to one.
 
-        Raises
-        ------
-        OSError
-            Where the disk failed, now or before.
+        Raises OSError where the disk failed, now or before.
         """
         if self._flushing is not None:
             self._flushing.result()

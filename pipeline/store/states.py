@@ -120,13 +120,8 @@ class OpenedRun:
 def read_run(folder: RunFolder) -> OpenedRun:
     """Read the records of a run, and the sizes of its data files.
 
-    Raises
-    ------
-    InputError
-        Where there is no such run.
-    DamageError
-        Where a record or a data file is damaged or missing, or the manifest says otherwise than the
-        commit records.
+    Raises InputError where there is no such run. Raises DamageError where a record or a data file
+    is damaged or missing, or the manifest says otherwise than the commit records.
     """
     if not folder.exists():
         raise InputError(f"{folder.uri}: there is no such run")
@@ -168,12 +163,8 @@ def latest_run(store: Store) -> str:
 
     Counts are left out.
 
-    Raises
-    ------
-    InputError
-        Where the store has no run.
-    DamageError
-        Where records that would tell are damaged: name a run then.
+    Raises InputError where the store has no run. Raises DamageError where records that would tell
+    are damaged: name a run then.
     """
     published = latest_published(store)
     if published is not None:

@@ -46,14 +46,8 @@ NOBODY = np.zeros(0, np.int32)
 class Layer:
     """What one update changed: its record, which names the two files.
 
-    Parameters
-    ----------
-    folder
-        The run that the update made.
-    record
-        Its run.json.
-    below
-        The layer that it stands on; None: the base.
+    `folder`: the run that the update made. `record`: its run.json. `below`: the layer that it
+    stands on; None: the base.
     """
 
     folder: RunFolder
@@ -204,15 +198,8 @@ class Part:
     ) -> npt.NDArray[np.bool_]:
         """Say of each of some rows of a row group whether it did not vanish.
 
-        Parameters
-        ----------
-        file, group, rows
-            The rows.
-        table
-            These rows, where they were read already.
+        `table`: these rows, where they were read already.
 
-        Notes
-        -----
         Root and sizes tell most of them; lists are read and compared only of the rows that share
         these with something that vanished.
         """
@@ -276,13 +263,8 @@ class Part:
 def hashes_of(table: pa.Table, labels: tuple[UInt64s, UInt64s] | None = None) -> UInt64s:
     """Return the hash of each biclique of a table of dense ids.
 
-    Parameters
-    ----------
-    table
-        Columns left and right.
-    labels
-        Hashes of the labels of both sides; None: dense ids stand for them, which are the same in
-        all versions of a graph.
+    `table`: columns left and right. `labels`: hashes of the labels of both sides; None: dense ids
+    stand for them, which are the same in all versions of a graph.
     """
     columns: list[Any] = []
     for side in ("left", "right"):
@@ -295,13 +277,8 @@ def hashes_of(table: pa.Table, labels: tuple[UInt64s, UInt64s] | None = None) ->
 def net_changes(steps: Iterable[tuple[pa.Table, pa.Table]]) -> tuple[pa.Table, pa.Table]:
     """Return what several changes change together.
 
-    Parameters
-    ----------
-    steps
-        What appeared and what vanished (dense ids), one change after the other.
+    `steps`: what appeared and what vanished (dense ids), one change after the other.
 
-    Notes
-    -----
     A biclique comes and goes by turns, so its comings less its goings are -1, 0 or 1.
     """
     batches = [
@@ -328,10 +305,7 @@ def _kept(table: pa.Table, lives: npt.NDArray[np.bool_]) -> pa.Table:
 def layers_of(store: Store, record: RunRecord) -> tuple[Layer, ...]:
     """Return the layers of a version, the oldest first; none where the run is no version.
 
-    Parameters
-    ----------
-    store, record
-        The run.json of a run.
+    `store`, `record`: the run.json of a run.
     """
     found: tuple[Layer, ...] = ()
     for run in record.layers:
@@ -345,13 +319,8 @@ def parts_of(
 ) -> dict[int, Part]:
     """Return the data files of a version by the number of their partition.
 
-    Parameters
-    ----------
-    folder, asked, plan, commits
-        The run whose files these are (the version's base, or the run itself), its run.json, and the
-        digest of its plan.
-    layers
-        What changed since.
+    `folder`, `asked`, `plan`, `commits`: the run whose files these are (the version's base, or the
+    run itself), its run.json, and the digest of its plan. `layers`: what changed since.
     """
     sides, smaller = LargerSides(folder.store.graph(asked.graph)), asked.publish.columns == "smaller"
     now = layers[-1] if layers else None

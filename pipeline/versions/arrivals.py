@@ -23,12 +23,8 @@ UNFINISHED = (".tmp", ".part")
 class Arrival:
     """A file as a look sees it.
 
-    Parameters
-    ----------
-    uri, bytes
-        Its name and its size.
-    modified
-        What its file system says of its last change (`pipeline.versions.sources.last_change`).
+    `uri`, `bytes`: its name and its size. `modified`: what its file system says of its last change
+    (`pipeline.versions.sources.last_change`).
     """
 
     uri: str
@@ -40,13 +36,9 @@ class Arrival:
 class Look:
     """What lies in a place.
 
-    Parameters
-    ----------
-    files
-        Tables, in the order of their names.
-    passed_over
-        URLs of all else: names that begin with . or _ or end on .tmp or .part and, in a folder,
-        names that are no tables'; pipes and devices.
+    `files`: tables, in the order of their names. `passed_over`: URLs of all else: names that begin
+    with . or _ or end on .tmp or .part and, in a folder, names that are no tables'; pipes and
+    devices.
     """
 
     files: tuple[Arrival, ...]
@@ -56,17 +48,9 @@ class Look:
 def look(place: str) -> Look:
     """Look what lies in a place.
 
-    Parameters
-    ----------
-    place
-        A folder or prefix (all tables below it), a glob, or a file; a path or an fsspec URL. A
-        folder may be empty, and an object store knows no folders: there a prefix may have no object
-        yet.
-
-    Raises
-    ------
-    InputError
-        Where it cannot be reached, or is a local folder that is not there.
+    `place`: a folder or prefix (all tables below it), a glob, or a file; a path or an fsspec URL. A
+    folder may be empty, and an object store knows no folders: there a prefix may have no object
+    yet. Raises InputError where it cannot be reached, or is a local folder that is not there.
     """
     fs, path = file_system(place)
     fs.invalidate_cache()  # of listings: other processes write

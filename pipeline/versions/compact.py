@@ -96,26 +96,11 @@ class CompactRecord:
 def compact(store: Store, run: str | None = None, threads: int = 0) -> CompactRecord:
     """Write a version as a run of its own, which stands on no other run.
 
-    Parameters
-    ----------
-    store, run
-        The version, or how its name begins; by default the run that was published last.
-    threads
-        Threads that encode, or search; 0: all that this process may use.
+    `store`, `run`: the version, or how its name begins; by default the run that was published last.
+    `threads`: threads that encode, or search; 0: all that this process may use. Raises InputError
+    where the run is not published whole. Raises DamageError where a file of the version is damaged;
+    nothing is then published.
 
-    Returns
-    -------
-    CompactRecord
-
-    Raises
-    ------
-    InputError
-        Where the run is not published whole.
-    DamageError
-        Where a file of the version is damaged; nothing is then published.
-
-    Notes
-    -----
     One read and one write of all bicliques, a row group at a time, in one thread; or a search, with
     all of them, where the first run of the table took less than that. Either is compared with the
     digest of the version. The version stays until it is pruned. Its run is the latest one where the
@@ -146,12 +131,8 @@ def compact_id(version: str) -> str:
 def why_heavy(store: Store, asked: RunRecord, share: float) -> str | None:
     """Say in words why a version is worth being written whole, or None.
 
-    Parameters
-    ----------
-    store, asked
-        The run.json of a version.
-    share
-        Rows of its layers, as a share of its bicliques, that are not worth it yet.
+    `store`, `asked`: the run.json of a version. `share`: rows of its layers, as a share of its
+    bicliques, that are not worth it yet.
     """
     rows = sum(layer.rows for layer in layers_of(store, asked))
     bicliques = asked.version.manifest.bicliques
@@ -302,12 +283,7 @@ def _search_seconds(base: RunFolder) -> float | None:
 class _Rows:
     """The bicliques of a version by the partitions of a new plan.
 
-    Parameters
-    ----------
-    opened
-        The version.
-    base, plan
-        The plan of its base, and the new one, which extends it.
+    `base`, `plan`: the plan of its base, and the new one, which extends it.
     """
 
     def __init__(self, opened: OpenedRun, base: Plan, plan: Plan) -> None:

@@ -27,16 +27,8 @@ AnyChanges = kernels.Changes | kernels.RowChanges
 class Step:
     """Edges that come or go, beside the graph that has them.
 
-    Parameters
-    ----------
-    graph, stored
-        The graph with the edges, and its name in the store.
-    edges
-        Their ends.
-    delete
-        Whether they go.
-    least
-        Thresholds of the run: min_left, min_right, min_edges.
+    `graph`, `stored`: the graph with the edges, and its name in the store. `edges`: their ends.
+    `delete`: whether they go. `least`: thresholds of the run: min_left, min_right, min_edges.
     """
 
     graph: BipartiteGraph
@@ -54,10 +46,7 @@ class Step:
 class Difference:
     """The bicliques that differ between two graphs.
 
-    Parameters
-    ----------
-    steps
-        First what goes, then what comes; one of them, or both.
+    `steps`: first what goes, then what comes; one of them, or both.
     """
 
     def __init__(self, steps: list[Step]) -> None:

@@ -79,12 +79,7 @@ class Roots:
 
     Vertices that the plan does not know come after all others, by their ids.
 
-    Parameters
-    ----------
-    plan
-        Of the base.
-    n_vertices
-        Vertices of the enumerated side, the new ones as well.
+    `plan`: of the base. `n_vertices`: vertices of the enumerated side, the new ones as well.
     """
 
     def __init__(self, plan: Plan, n_vertices: int) -> None:
@@ -327,10 +322,7 @@ def _some_lists(offsets: Int64s, members: Int32s, first: int, last: int) -> tupl
 def histogram_after(before: Histogram, vanished: Histogram, appeared: Histogram) -> Histogram:
     """Return how many bicliques there are of each size in the new version.
 
-    Raises
-    ------
-    BicliqError
-        Where more vanished than there were: the store is not what its records say.
+    Raises BicliqError where more vanished than there were: the store is not what its records say.
     """
     counts = Counter(dict(before))
     counts.update(dict(appeared))
@@ -345,14 +337,8 @@ def histogram_after(before: Histogram, vanished: Histogram, appeared: Histogram)
 def largest_after(before: dict[str, Any] | None, parts: dict[int, Part], *, read: bool) -> Any:
     """Return the biclique with most edges of the new version, with its partition.
 
-    Parameters
-    ----------
-    before
-        That of the version before.
-    parts
-        Data files of the new version, that of what appeared last.
-    read
-        Whether `before` may have vanished, so that data files must be read.
+    `parts`: data files of the new version, that of what appeared last. `read`: whether `before` may
+    have vanished, so that data files must be read.
     """
     newest = max(parts)
     offered = [{**entry, "partition": number} for number, entry in _largest_by_record(parts) if number == newest]

@@ -41,14 +41,9 @@ AsRows = Callable[[Step, kernels.ChangeSearch, int, Way], AnyChanges]
 class Found:
     """What an update changes, and what searched it.
 
-    Parameters
-    ----------
-    changes
-        What appeared and vanished, as lists or as rows.
-    backend, threads
-        What it ran on, as in a manifest; the threads of one worker, at most.
-    workers
-        Workers of the cluster that took part; 0: this process alone.
+    `changes`: what appeared and vanished, as lists or as rows. `backend`, `threads`: what it ran
+    on, as in a manifest; the threads of one worker, at most. `workers`: workers of the cluster that
+    took part; 0: this process alone.
     """
 
     changes: AnyChanges
@@ -180,7 +175,8 @@ class SharedSearch:
         try:
             return kernels.unite_changes(self._found(hand_out(self._client, next_task)))
         finally:
-            self._remove_files()
+            # the edges, and what workers left that died before they could tell of it
+            folder.remove(*(name for name in folder.files("changes") if name.endswith(".arrow")))
 
     def _found(self, portions: Iterator[Ended]) -> Iterator[kernels.Changes]:
         """What portions found, until it is too many; those that still run are waited for."""
@@ -219,10 +215,6 @@ class SharedSearch:
             kernels.BicliqueLists(*(arrays[f"{kind}_{field.name}"] for field in _FIELDS)) for kind in _KINDS
         )
         return kernels.Changes(appeared, vanished, done.backend)
-
-    def _remove_files(self) -> None:
-        """Remove the edges, and what workers left that died before they could tell of it."""
-        self._folder.remove(*(name for name in self._folder.files("changes") if name.endswith(".arrow")))
 
 
 _KINDS = ("appeared", "vanished")

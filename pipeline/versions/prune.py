@@ -40,14 +40,8 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 class Removed:
     """Something that goes.
 
-    Parameters
-    ----------
-    what
-        Its path in the store, as ``runs/3f2a``.
-    why
-        Why nobody keeps it.
-    bytes
-        Size of its files.
+    `what`: its path in the store, as ``runs/3f2a``. `why`: why nobody keeps it. `bytes`: size of
+    its files.
     """
 
     what: str
@@ -89,33 +83,14 @@ def prune(
 ) -> PruneRecord:
     """Remove runs that nobody keeps, or list them.
 
-    Parameters
-    ----------
-    store
-        The store.
-    keep_last
-        Of each family of runs, keep so many, the last published; None: 1.
-    older_than
-        Remove only what was published longer ago than that.
-    remove
-        Remove; otherwise say what would go.
+    `keep_last`: of each family of runs, keep so many, the last published; None: 1. `older_than`:
+    remove only what was published longer ago than that. `remove`: remove; otherwise say what would
+    go. Raises InputError where neither bound is given, or `keep_last` is below 1. Raises
+    DamageError where the record of a run is damaged: what it stands on is then not known.
 
-    Returns
-    -------
-    PruneRecord
-
-    Raises
-    ------
-    InputError
-        Where neither bound is given, or `keep_last` is below 1.
-    DamageError
-        Where the record of a run is damaged: what it stands on is then not known.
-
-    Notes
-    -----
     Reads the records, and no data. No update runs at the same time on a local disk. What a reader
-    has open there is read to its end; whatever it opens later of a removed run is a DamageError,
-    as it is on an object store, and never a wrong row.
+    has open there is read to its end; whatever it opens later of a removed run is a DamageError, as
+    it is on an object store, and never a wrong row.
     """
     if keep_last is None and older_than is None:
         raise InputError("prune: say what to keep: the last so many runs (keep_last), or the young ones (older_than)")

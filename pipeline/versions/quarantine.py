@@ -25,10 +25,7 @@ Why = Literal["could not be taken", "rolled back", "rejected"]
 class Quarantine:
     """The files of a store that were set aside.
 
-    Parameters
-    ----------
-    store
-        The store whose watch does not take them.
+    `store`: the store whose watch does not take them.
 
     Examples
     --------

@@ -17,19 +17,10 @@ from bicliq.pipeline.versions.sources import name_of_key
 def rollback(store: Store, run: str, *, reject: bool = False) -> tuple[str, list[str]]:
     """Make a run the latest again, as `make_latest`, while no update is at work on a local disk.
 
-    Parameters
-    ----------
-    store, run
-        The run.
-    reject
-        Whether the files that go are never taken again by a watch; otherwise one takes them when it
-        is told to (`Watch` with `again`), or when they have changed.
-
-    Returns
-    -------
-    str, list of str
-        The run that was the latest until then, and the names of the files that it took and this one
-        did not: they are set aside.
+    `reject`: whether the files that go are never taken again by a watch; otherwise one takes them
+    when it is told to (`Watch` with `again`), or when they have changed. Returns the run that was
+    the latest until then, and the names of the files that it took and this one did not: they are
+    set aside.
     """
     with store.root.claim("update"):
         before = latest_run(store)
@@ -48,22 +39,10 @@ def rollback(store: Store, run: str, *, reject: bool = False) -> tuple[str, list
 def make_latest(store: Store, run: str, follows: str | None = None) -> None:
     """Publish a run again, so that readers and updates take it by default.
 
-    Parameters
-    ----------
-    store, run
-        A published run, or a version of one.
-    follows
-        The run that must be the latest until then; None: whichever is.
+    `store`, `run`: a published run, or a version of one. `follows`: the run that must be the latest
+    until then; None: whichever is. Raises InputError where it is not published whole. Raises
+    StorageError where something that it stands on is missing.
 
-    Raises
-    ------
-    InputError
-        Where it is not published whole.
-    StorageError
-        Where something that it stands on is missing.
-
-    Notes
-    -----
     Later versions stay as they are, and can be made the latest in the same way.
     """
     folder = store.run(run)

@@ -43,17 +43,11 @@ CHANGED = ("mtime", "ETag", "etag", "md5Hash", "LastModified", "last_modified", 
 class SourceFile:
     """A file that an update takes, or a table in memory.
 
-    Parameters
-    ----------
-    uri, bytes, checksum
-        Its name, its size, and the xxh3-128 of its bytes, in hex; of a table what it is, and those
-        of its columns.
-    modified
-        What its file system says of its last change (a time or a tag), before it was read: a file
-        of which this and the size are the same is not read again.
-    in_memory
-        Whether it is a table in memory, which has no name of its own: given again, it is looked at
-        again.
+    `uri`, `bytes`, `checksum`: its name, its size, and the xxh3-128 of its bytes, in hex; of a
+    table what it is, and those of its columns. `modified`: what its file system says of its last
+    change (a time or a tag), before it was read: a file of which this and the size are the same is
+    not read again. `in_memory`: whether it is a table in memory, which has no name of its own:
+    given again, it is looked at again.
     """
 
     uri: str
@@ -89,19 +83,9 @@ def taken_from(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
 def source_files(source: Taken) -> tuple[SourceFile, ...]:
     """Read the files of an edge table, and say what tells them from others.
 
-    Parameters
-    ----------
-    source
-        Path or fsspec URL, a glob or a folder, or files, as of `pipeline.formats.open_edges`; or a
-        table in memory.
+    `source`: path or fsspec URL, a glob or a folder, or files, as of `pipeline.formats.open_edges`;
+    or a table in memory. Raises InputError where one is missing, empty or unreadable.
 
-    Raises
-    ------
-    InputError
-        Where one is missing, empty or unreadable.
-
-    Notes
-    -----
     Each byte is read once more than its rows are, at memory speed on a local disk.
     """
     return (_table(source),) if isinstance(source, EdgeSource) else tuple(_file(uri) for uri in files_of(source))
@@ -175,19 +159,10 @@ OF_LINES = ("matrix", "baskets")
 def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> IngestSettings:
     """Return how an update's table is read: as the base's was, but for what is given.
 
-    Parameters
-    ----------
-    source
-        The table.
-    known
-        What is recorded of the base's table: its ``format``, ``columns`` and ``policies``.
-    asked
-        What is given for this table: only fields that were set count.
-    delete
-        Whether its edges are taken away: weights are then read only to filter by.
+    `known`: what is recorded of the base's table: its ``format``, ``columns`` and ``policies``.
+    `asked`: what is given for this table: only fields that were set count. `delete`: whether its
+    edges are taken away: weights are then read only to filter by.
 
-    Notes
-    -----
     Columns are those of the base where both tables are of formats in which columns are chosen. A
     format with fixed columns has its own. A table in memory was opened with what it is read by.
     """

@@ -20,7 +20,6 @@ from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.run import Observer, RunSummary, resume, run
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.edge_table import POLICIES
-from bicliq.pipeline.stages.ingest_policies import refuse_in_step
 from bicliq.pipeline.store.account import NOTHING_READ
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.log import latest_published
@@ -145,7 +144,6 @@ class Watch:
         again: bool = False,
     ) -> None:
         refuse_store_inside(place, settings.store)
-        refuse_in_step(settings.ingest)
         self._place, self._settings, self._replace, self._settle = place, settings, replace, settle
         self._aside = Quarantine(Store.open(settings.store))
         self._quarantine = self._aside if quarantine else None
@@ -161,21 +159,10 @@ class Watch:
     def take(self, observer: Observer | None = None) -> Taken:
         """Look, and take what is new and settled.
 
-        Parameters
-        ----------
-        observer
-            Whom to tell how far the work is.
+        `observer`: whom to tell how far the work is. Raises InputError where a file changed since
+        it was taken, or anything is wrong in the new ones: nothing of this look is then taken.
+        Raises StorageError where the store is damaged or cannot be reached.
 
-        Raises
-        ------
-        InputError
-            Where a file changed since it was taken, or anything is wrong in the new ones: nothing
-            of this look is then taken.
-        StorageError
-            Where the store is damaged or cannot be reached.
-
-        Notes
-        -----
         A look that finds nothing new lists names, and reads the records of the runs. Files that are
         new are read twice: for their checksums, and for their rows. What a process left that was
         killed is finished by the first look.

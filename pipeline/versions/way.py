@@ -44,17 +44,9 @@ very many neighbours make the subgraphs around the changes large that have few b
 class Way:
     """How a version is made.
 
-    Parameters
-    ----------
-    how
-        "changes": around the changed edges; "full run": the new graph is searched whole.
-    reason
-        Why, in words.
-    found
-        About how many bicliques the search around the changed edges finds; 0: so few that nobody
-        estimated them.
-    most
-        After how many it is given up; None: never.
+    `how`: "changes": around the changed edges; "full run": the new graph is searched whole.
+    `reason`: why, in words. `found`: about how many bicliques the search around the changed edges
+    finds; 0: so few that nobody estimated them. `most`: after how many it is given up; None: never.
     """
 
     how: Literal["changes", "full run"]
@@ -66,15 +58,8 @@ class Way:
 def choose_way(search: kernels.ChangeSearch, bicliques: int) -> Way:
     """Choose how a version is made.
 
-    Parameters
-    ----------
-    search
-        The search of what changes.
-    bicliques
-        Those of the version before.
+    `bicliques`: those of the version before.
 
-    Notes
-    -----
     The estimate is seeded, so that the same batch is always made in the same way. A rough one takes
     2 to 17 ms, an exact one 15 to 80, up to a quarter of an update by a thousandth of the edges.
     """

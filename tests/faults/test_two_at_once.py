@@ -31,6 +31,7 @@ from bicliq.pipeline.stages.plan import plan
 from bicliq.pipeline.stages.planned import read_plan
 from bicliq.pipeline.stages.search import enumerate_table
 from bicliq.pipeline.stages.verify import verify_store
+from bicliq.pipeline.store.folder import Folder
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import PlanRecord
 from bicliq.pipeline.store.states import latest_run
@@ -187,6 +188,46 @@ def test_a_damaged_plan_is_made_again_and_the_first_stands(tmp_path: Path, opene
     assert read_plan(folder).digest == again.digest
     found = verify_store(store)
     assert (found.problems, found.leftovers) == ([], [])
+
+
+# ---- two ingests of one table at once ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("moment", ["edges", "left_ids", "graph.json"])
+def test_of_two_ingests_at_once_one_graph_stands_and_nothing_is_left(moment: str, tmp_path: Path, door: Door) -> None:
+    write_table(tmp_path)
+    table, store, came = str(tmp_path / "table.csv"), Store.open(f"s3://{BUCKET}/ingests-{moment}"), list[Any]()
+
+    def meanwhile(method: str, path: str, number: int) -> None:
+        if method == "PUT" and f"/{moment}" in path and not came:
+            came.append(None)  # its own requests come by here
+            came[0] = ingest(table, store).graph
+
+    door.fails = meanwhile
+    assert [ingest(table, store).graph] == came
+    assert store.graphs() == came
+    assert (folder := store.graph(came[0])).why_damaged() is None
+    assert {*folder.files()} == {"graph.json", *folder.record().named}
+    found = verify_store(store)
+    assert (found.problems, found.leftovers) == ([], [])
+
+
+@pytest.mark.parametrize("place", ["a disk", "an object store"])
+def test_a_killed_ingest_beside_another_costs_it_nothing(place: str, tmp_path: Path, opened: Door) -> None:
+    write_table(tmp_path)
+    uri = str(tmp_path / "store") if place == "a disk" else f"s3://{BUCKET}/killed-ingest"
+    words = [sys.executable, "-m", "bicliq.flows.cli", "ingest", str(tmp_path / "table.csv"), "--store", uri, "--json"]
+    both = [subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in "ab"]
+    store = Store.at(uri)
+    deadline = time.monotonic() + PATIENCE
+    while not Folder(store.fs, store.path, "graphs").folders():
+        assert time.monotonic() < deadline, "nothing was written"
+    both[0].kill()
+    both[0].communicate()
+    graph = answer_of(both[1])["graph"]
+    assert store.graphs() == [graph]
+    assert store.graph(graph).why_damaged() is None
+    assert verify_store(store).problems == []
 
 
 # ---- two changes of one version at once ----------------------------------------------------------

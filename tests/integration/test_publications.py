@@ -22,8 +22,16 @@ from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.stale import last_published
 from bicliq.pipeline.store.folder import Folder
 from bicliq.pipeline.store.layout import Store
-from bicliq.pipeline.store.log import PLACE, last_number, latest_published, make_next, number_counts
-from bicliq.pipeline.store.records import Checks, Manifest, RunRecord
+from bicliq.pipeline.store.log import (
+    PLACE,
+    last_number,
+    last_of_source,
+    latest_published,
+    make_next,
+    number_counts,
+    tell_source,
+)
+from bicliq.pipeline.store.records import Checks, Manifest, Numbered, RunRecord
 from bicliq.pipeline.store.states import latest_run
 from bicliq.pipeline.versions.compact import compact
 from bicliq.pipeline.versions.prune import prune
@@ -148,6 +156,34 @@ def test_the_last_run_of_a_source_is_found_among_others(tmp_path):
         found = store.run(name).read(Checks)
         assert (found.last, found.checks[0]["value"]) == (name, 1.0)
         assert summary["source"]["uri"].endswith(f"{number}.csv")
+
+
+def test_nothing_of_the_log_is_written_again(tmp_path):
+    """Of two publications at once the later one is the last of its table, whoever writes last."""
+    first, asked = published(tmp_path, 0), settings_of(tmp_path)
+    store = Store.open(asked.store)
+    source = store.run(first).graph.record().source["uri"]
+    before = {path: path.read_bytes() for path in (Path(store.path) / PLACE).iterdir()}
+    (tmp_path / "0.csv").write_text("l,r\nu0,v0\nu0,v1\n")
+    second = run(str(tmp_path / "0.csv"), asked).run
+    assert last_of_source(store, source).run == second
+    tell_source(store, 1, Numbered(run=first, created=SECONDS[0]))  # one that was held up
+    assert last_of_source(store, source).run == second
+    prune(store, keep_last=1, remove=True)
+    make_next(store.run(second), SECONDS[9])
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_run_that_is_asked_for_again_adds_an_entry_of_the_log_and_writes_nothing_else(tmp_path):
+    first, store = published(tmp_path, 0), tmp_path / "store"
+    before = {path: path.stat().st_mtime_ns for path in store.rglob("*") if path.is_file()}
+    moment = last_published(Store.open(str(store)))
+    assert published(tmp_path, 0) == first
+    after = {path: path.stat().st_mtime_ns for path in store.rglob("*") if path.is_file()}
+    assert {path: after[path] for path in before} == before
+    assert [path.name for path in after if path not in before] == ["number-00000002.json"]
+    assert last_published(Store.open(str(store))) > moment, "it is not stale"
+    assert verify_store(Store.open(str(store))).problems == []
 
 
 def test_versions_rollback_and_prune_keep_the_order(tmp_path):
