@@ -58,11 +58,8 @@ class Room:
     def app(self, only: str | None = None) -> typer.Typer:
         """Build their part of the application.
 
-        Parameters
-        ----------
-        only
-            The command that is called, whose options are made; the others are listed alone, since
-            to make all options takes as long as a small run. None: all have their options.
+        `only`: the command that is called, whose options are made; the others are listed alone,
+        since to make all options takes as long as a small run. None: all have their options.
         """
         app = typer.Typer()
         for name, (function, epilog) in self._commands.items():
