@@ -151,6 +151,7 @@ def _plan(
     room = MemoryRoom.within(memory_limit)
     room.require_for_graph(READ.of(*whole), f"{stored.uri}: to read the graph for a plan", *whole)
     graph = read_graph(stored, backend)
+    max_degree = max(int(degrees.max(initial=0)) for degrees in (graph.left_degrees, graph.right_degrees))
     if search.min_left > 1 or search.min_right > 1:
         graph, _ = peel(graph, search.min_left, search.min_right, in_place=True)
         written.append(folder.write_table(folder.attempt_of("reduced.parquet"), graph.to_batches()))
@@ -187,6 +188,7 @@ def _plan(
         partitions=int(found.partition.max(initial=-1)) + 1,
         est_bytes=est_bytes,
         est_cost=int(found.cost.sum()),
+        max_degree=max_degree,
         digest=found.digest,
         expected=None if expected is None else {**expected.record(), "would_do": would_do(expected.thresholds)},
         seconds={"reduce": round(reduced - started, 6), "plan": round(time.perf_counter() - reduced, 6)},

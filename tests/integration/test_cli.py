@@ -44,7 +44,7 @@ def test_run_prints_the_contract(tmp_path, capsys):
     assert int(record["digest"], 16) > 0
     assert record["backend"].split("-")[0] in ("cpu", "cuda")
     assert record["threads"] >= 1
-    assert set(record["seconds"]) == {"ingest", "profile", "plan", "check", "search", "publish", "total"}
+    assert set(record["seconds"]) == {"ingest", "plan", "check", "search", "publish", "total"}
     assert record["seconds"]["total"] == pytest.approx(
         sum(v for k, v in record["seconds"].items() if k != "total"), abs=1e-3
     )
