@@ -23,6 +23,7 @@ from bicliq.pipeline.report.page import has_report, write_report
 from bicliq.pipeline.report.pictures import alone, sizes_picture
 from bicliq.pipeline.run import RunSummary, run
 from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.words import number_of_found
 
 LARGEST, SHOWN_IDS = 10, 6
 """Bicliques that the report lists, and ids of each side that it shows."""
@@ -95,7 +96,7 @@ def in_words(record: dict[str, Any]) -> str:
     """What a run found and took, as one line."""
     more = "" if record["complete"] else " (a limit was reached: there are more)"
     return (
-        f"{many(record['bicliques'], 'maximal biclique')}{more}, digest {record['digest']}, run {record['run']},"
+        f"{number_of_found(record)}{more}, digest {record['digest']}, run {record['run']},"
         f" {many(record['searched'], 'partition')} searched, {record['seconds']['total']:.1f} s; {record['output']}"
     )
 
@@ -119,7 +120,7 @@ def _report(record: dict[str, Any]) -> str:
     ]
     picture = b64encode(alone(sizes_picture(found.sizes())).encode()).decode()
     parts = [
-        f"# {many(record['bicliques'], 'maximal biclique')}",
+        f"# {number_of_found(record)}",
         f"Run `{record['run']}` of graph `{record['graph']}` ({graph_size(record)}), set digest `{record['digest']}`,"
         f" {'complete' if record['complete'] else 'cut off by its limit'}. As a page to send on: `{write_report(found)}`",
         f"![bicliques by size](data:image/svg+xml;base64,{picture})",

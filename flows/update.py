@@ -136,7 +136,7 @@ def _leave_artifacts(source: str, record: dict[str, Any]) -> None:
     rows += [{"figure": f"{stage} seconds", "value": f"{took:.2f}"} for stage, took in record["seconds"].items()]
     with artifacts() as shown:
         shown.table(f"update-{record['version']}", rows, f"what {source} changed")
-        if record["how"] == "changes":
+        if record["how"] in ("changes", "full run") and record["appeared"] is not None:
             _show_groups(shown, record)
         if record["how"] in ("changes", "full run"):
             _leave_page(shown, record)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from bicliq.pipeline.redact import printable
+from bicliq.pipeline.words import number_of_found
 
 if TYPE_CHECKING:
     from bicliq.pipeline.questions.find import Reached
@@ -119,7 +120,7 @@ def taken_in_words(record: dict[str, Any]) -> str:
         waiting += f"; {many(len(record['passed_over']), 'other file')} passed over"
     files = some([uri.rsplit("/", 1)[-1] for uri in record["files"]], 3)
     if record["how"] == "run":
-        found = f"{many(record['bicliques'], 'maximal biclique')}, digest {record['digest']}"
+        found = f"{number_of_found(record['run'])}, digest {record['digest']}"
         return f"{files}: run {record['version']}: {found}{waiting}"
     return f"{files}: {update_in_words(record['update'])}{waiting}"
 
@@ -149,8 +150,8 @@ def update_in_words(record: dict[str, Any]) -> str:
     outside = record["dropped_by_window"]
     moved += f", {many(outside, 'row')} before the window left out" if outside else ""
     moved += f", {many(record['left_window'], 'row')} left the window" if record["left_window"] else ""
-    found = f"{many(record['bicliques'], 'maximal biclique')}, digest {record['digest']}"
-    if record["how"] == "full run":
+    found = f"{number_of_found(record)}, digest {record['digest']}"
+    if record["appeared"] is None:
         return f"version {record['version']} of run {record['parent']}: {moved}; {found} ({record['reason']})"
     changed = f"{record['appeared']:,} appeared, {record['vanished']:,} vanished"
     whole = "" if record["compacted"] is None else f"; written whole as run {record['compacted']}"

@@ -20,7 +20,7 @@ from bicliq.pipeline.events import tell, warn
 from bicliq.pipeline.rules import Fitting, find_appeared, find_fitting, has_rules, least_groups, rules_in_words
 from bicliq.pipeline.settings import NotifySettings, Settings
 from bicliq.pipeline.store.results import Run, open_run
-from bicliq.pipeline.words import about
+from bicliq.pipeline.words import about, number_of_found
 
 if TYPE_CHECKING:
     import urllib.request
@@ -116,7 +116,7 @@ def failures_notified(settings: Settings, what: str) -> Iterator[None]:
 def _finished(asked: NotifySettings, record: dict[str, Any], found: Fitting) -> dict[str, Any]:
     more = "" if record["complete"] else " (a limit was reached: there are more)"
     text = (
-        f"Bicliq: run {record['run']} finished: {record['bicliques']:,} maximal bicliques{more} of"
+        f"Bicliq: run {record['run']} finished: {number_of_found(record)}{more} of"
         f" {record['n_left']:,} left × {record['n_right']:,} right, {record['n_edges']:,} edges;"
         f" {_escaped(record['output'])}"
     )
@@ -125,9 +125,10 @@ def _finished(asked: NotifySettings, record: dict[str, Any], found: Fitting) -> 
 
 
 def _updated(asked: NotifySettings, record: dict[str, Any], found: Fitting) -> dict[str, Any]:
+    what = "bicliques" if record["in_step"] is None else "groups in step"
     moved = f"{record['edges']:,} edges {'taken away' if record['deleted'] else 'joined'}, {record['gone']:,} gone"
     text = (
-        f"Bicliq: version {record['version']} of run {record['parent']}: {moved}; {record['appeared']:,} bicliques"
+        f"Bicliq: version {record['version']} of run {record['parent']}: {moved}; {record['appeared']:,} {what}"
         f" appeared, {record['vanished']:,} vanished; now {record['bicliques']:,}"
     )
     reasons = [f"version {record['version']} is committed", *_why(asked, found, "bicliques that appeared")]
@@ -149,7 +150,8 @@ def _content(
     asked: NotifySettings, text: str, reasons: list[str], figures: dict[str, Any], found: Fitting
 ) -> dict[str, Any]:
     """What is sent: the text and the groups for people, and all by name for programs."""
-    groups = [{**group, **{side: group[side][:MEMBERS] for side in ("left", "right")}} for group in found.shown]
+    lists = ("left", "right", "windows")
+    groups = [{**g, **{name: g[name][:MEMBERS] for name in lists if name in g}} for g in found.shown]
     none = [] if found.shown or rules_in_words(asked) else [NONE_BEYOND if found.proven else NONE_FOUND]
     lines = [text, *map(_line, found.shown), *none]
     return {"text": "\n".join(lines), "event": "finished", "reasons": reasons, **figures, "groups": groups}
@@ -158,8 +160,15 @@ def _content(
 def _line(group: dict[str, Any]) -> str:
     chance = f"chance gives {about(group['expected'])} of its {group['n_edges']:,} edges"
     beyond = f"surprise {group['surprise']:,.0f}" if group["surprise"] > 0 else "not beyond chance"
-    why = _escaped("; ".join([f"{chance}: {beyond}", *group["reasons"]]))
+    why = _escaped("; ".join([f"{chance}: {beyond}", *_when(group), *group["reasons"]]))
     return f"• {group['n_left']:,} × {group['n_right']:,}: {_some(group['left'])} | {_some(group['right'])} ({why})"
+
+
+def _when(group: dict[str, Any]) -> list[str]:
+    """From when to when a group in step acted."""
+    windows = group.get("windows", [])
+    ends = [f([window[end] for window in windows]) for f, end in ((min, "start"), (max, "end"))] if windows else []
+    return [f"in step from {' to '.join(ends)}"] if ends else []
 
 
 def _some(members: list[Any]) -> str:

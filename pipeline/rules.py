@@ -18,6 +18,7 @@ from bicliq.pipeline.graphs.beyond_chance import best_beyond_chance
 from bicliq.pipeline.graphs.bipartite import read_graph
 from bicliq.pipeline.results.changes import changes_between
 from bicliq.pipeline.settings import NotifySettings
+from bicliq.pipeline.store.acted import in_words
 from bicliq.pipeline.store.choice import Choice
 from bicliq.pipeline.store.results import Run
 from bicliq.pipeline.store.worth import Surprise
@@ -93,6 +94,8 @@ def find_fitting(run: Run, asked: NotifySettings, most: int) -> Fitting:
     if asked.webhook_members or asked.webhook_surprise is not None:
         return Rules(run, asked).fitting(run.chosen(choice), most)
     groups, surprise = run.count(choice), Surprise(run.graph)
+    if not rules_in_words(asked) and run.acted is not None:
+        return Rules(run, asked).fitting(run.chosen(choice), most)
     if not rules_in_words(asked):
         found = best_beyond_chance(read_graph(run.graph), most, run.folder.asked.search)
         rows = _with_chance(run, surprise, ((group.left, group.right) for group in found.groups))
@@ -170,9 +173,14 @@ def _with_chance(run: Run, surprise: Surprise, groups: Iterable[tuple[Any, Any]]
     """Groups of dense ids with their labels, and how far they are beyond chance."""
     rows = []
     for left, right in groups:
-        beyond, expected = surprise.terms.of_group(left, right)
-        labels = {"left": run.left_ids.take(left).to_pylist(), "right": run.right_ids.take(right).to_pylist()}
+        left, right = (np.asarray(ids, np.int32) for ids in (left, right))
+        beyond, expected = surprise.of_group(left, right)
+        sides = ("left", run.left_ids, left), ("right", run.right_ids, right)
+        labels = {side: ids.take(pa.array(some)).to_pylist() for side, ids, some in sides}
         sizes = {"n_left": len(left), "n_right": len(right), "n_edges": len(left) * len(right)}
+        if run.acted is not None:
+            table = pa.table({"left": [left], "right": [right]})
+            labels["windows"] = in_words(run.acted.windows(table)[0].as_py())
         rows.append({**sizes, **labels, "surprise": round(beyond, 3), "expected": float(f"{expected:.3g}")})
     return rows
 
@@ -198,5 +206,6 @@ def _described(row: dict[str, Any], asked: NotifySettings, watched: dict[str, se
     reasons += [f"{side} {label}" for side in watched for label in row[side] if str(label) in watched[side]]
     if asked.webhook_surprise is not None:
         reasons.append(f"surprise {row['surprise']:.1f}, at least {asked.webhook_surprise:g}")
-    names = ("n_left", "n_right", "n_edges", "left", "right", "surprise", "expected")
+    names = ["n_left", "n_right", "n_edges", "left", "right", "surprise", "expected"]
+    names += ["windows"] if "windows" in row else []
     return {**{name: row[name] for name in names}, "reasons": reasons}

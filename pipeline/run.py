@@ -24,8 +24,7 @@ from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.checks import Check, check_input
 from bicliq.pipeline.stages.forecast import forecast
 from bicliq.pipeline.stages.ingest import ingest
-from bicliq.pipeline.stages.ingest_policies import refuse_in_step
-from bicliq.pipeline.stages.plan import OF_THE_CALL, plan, plan_run
+from bicliq.pipeline.stages.plan import OF_THE_CALL, check_in_step, plan, plan_run
 from bicliq.pipeline.stages.planned import place_partitions
 from bicliq.pipeline.stages.profile import profile
 from bicliq.pipeline.stages.publish import publish, publish_in_part, standing
@@ -74,6 +73,8 @@ class RunSummary:
     expected
         What this call expected to find and to cost, before its search (`pipeline.stages.forecast`);
         None where there was nothing to search.
+    in_step
+        How long a window is, where `bicliques` are groups in step; None: they are bicliques.
     """
 
     run: str
@@ -99,6 +100,7 @@ class RunSummary:
     busy: dict[str, float]
     checks: list[dict[str, Any]]
     expected: dict[str, Any] | None
+    in_step: str | None = None
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON."""
@@ -189,7 +191,8 @@ def ingest_table(job: Job) -> None:
     """Edge table to canonical graph."""
     asked, limit = job.settings, job.settings.search.memory_limit
     assert job.source is not None
-    found = ingest(job.source, job.store, asked.ingest, job.observer.rows, asked.data_backend, limit)
+    how: Any = {"backend": asked.data_backend, "memory_limit": limit, "in_step": True}
+    found = ingest(job.source, job.store, asked.ingest, job.observer.rows, **how)
     job.graph, job.read = found.graph, found.summary
 
 
@@ -329,8 +332,9 @@ def run(
     """
     name = name_of(source)
     with failures_notified(settings, name), lineage_told(settings, name, lineage) as told:
+        if settings.ingest.in_step is not None:
+            check_in_step(settings.search, settings.publish)
         check_machines(settings)
-        refuse_in_step(settings.ingest)
         job = Job(settings, observer or Observer(), Store.open(settings.store), source=source)
         work_through(job, chosen("ingest", "plan", "check"), call)
         found = finish(job, verify=verify, call=call)
@@ -447,6 +451,7 @@ def summary(job: Job) -> RunSummary:
         busy=searched.busy,
         checks=manifest.checks if job.checks is None else [asdict(check) for check in job.checks],
         expected=job.expected,
+        in_step=job.store.graph(manifest.graph).record().in_step,
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 SHOWN = 60
 """Characters of a value that a message shows."""
@@ -108,3 +109,15 @@ def brief(error: BaseException) -> str:
     """
     text = " ".join(str(error).split())
     return text if len(text) <= 3 * SHOWN else f"{text[: 3 * SHOWN]}…"
+
+
+def number_of_found(record: Mapping[str, Any]) -> str:
+    """Say how many maximal bicliques, or groups in step, a record says that there are.
+
+    Examples
+    --------
+    >>> number_of_found({"bicliques": 1, "in_step": None}), number_of_found({"bicliques": 2000, "in_step": "60s"})
+    ('1 maximal biclique', '2,000 groups in step')
+    """
+    n, ending = record["bicliques"], "" if record["bicliques"] == 1 else "s"
+    return f"{n:,} group{ending} in step" if record.get("in_step") else f"{n:,} maximal biclique{ending}"

@@ -26,6 +26,7 @@ from bicliq.pipeline.events import say_as_json, shown_as_json
 from bicliq.pipeline.redact import printable
 from bicliq.pipeline.run import Observer
 from bicliq.pipeline.stages.forecast import in_words
+from bicliq.pipeline.words import number_of_found
 
 if TYPE_CHECKING:
     from bicliq.pipeline.questions.find import Reached
@@ -186,7 +187,8 @@ def summary_table(record: Record) -> Table:
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     more = "" if record["complete"] else "  (a limit was reached: there are more)"
-    table.add_row("bicliques", f"{record['bicliques']:,}{more}")
+    name = "bicliques" if record["in_step"] is None else f"groups in step ({record['in_step']})"
+    table.add_row(name, f"{record['bicliques']:,}{more}")
     table.add_row("set digest", record["digest"])
     table.add_row("graph", graph_size(record))
     if record.get("ingest"):
@@ -225,9 +227,7 @@ def enumerated(record: Record) -> str:
     digest = f", set digest {record['digest']}" if record["digest"] else ""
     more = "" if record["complete"] else " (a limit was reached: there are more)"
     how = f"{record['backend']}, {many(record['threads'], 'thread')}"
-    what = ("group in step", "groups in step") if "in_step" in record else ("maximal biclique", "maximal bicliques")
-    found = many(record["bicliques"], *what)
-    return f"{found}{more}{digest} in {record['seconds']['search']:.3f} s ({how})"
+    return f"{number_of_found(record)}{more}{digest} in {record['seconds']['search']:.3f} s ({how})"
 
 
 def estimated(record: Record) -> Group:

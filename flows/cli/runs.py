@@ -72,10 +72,11 @@ def top(
 ) -> None:
     """Show the largest bicliques of a run, with their original ids: `show --top`."""
     from bicliq.flows.cli import console, groups
+    from bicliq.pipeline.results.export import with_times_in_words
     from bicliq.pipeline.store.results import open_run
 
     opened = open_run(settings.store, run)
-    rows = opened.top(k, by, ids=not dense).to_pylist()
+    rows = list(map(with_times_in_words, opened.top(k, by, ids=not dense).to_pylist()))
     compared = _compared(opened, by, rows, (null, seed, time_limit), json)
     record = {"run": opened.run, "by": by, **opened.state.record(), **compared, "bicliques": rows}
     console.answer(record, json, lambda shown: groups.biclique_table(shown, str(opened.state)))
@@ -131,10 +132,11 @@ def show(
 ) -> None:
     """Show the bicliques of a run that were chosen, page by page, with their original ids."""
     from bicliq.flows.cli import console, groups
+    from bicliq.pipeline.results.export import with_times_in_words
 
     bounds = (min_left, max_left, min_right, max_right, min_edges, max_edges, with_left, with_right, min_surprise)
     chosen = _chosen(settings, run, *bounds)
-    rows = chosen.page(page, size, by).to_pylist()
+    rows = list(map(with_times_in_words, chosen.page(page, size, by).to_pylist()))
     state = chosen.run.state
     compared = _compared(chosen.run, by, rows, (null, seed, time_limit), json)
     record = {

@@ -16,9 +16,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from bicliq.pipeline.graphs.bipartite import Int32s, Int64s
 from bicliq.pipeline.placement.arrays import starts_of
 
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 MICROSECONDS = 1_000_000
@@ -32,6 +33,17 @@ SLOT_BITS = 22
 
 WORTH_ANOTHER_ROUND = 0.95
 """Share of the actions that a round of leaving out must fall below for another one to follow."""
+
+
+def micros_of(seconds: npt.NDArray[np.float64]) -> Int64s:
+    """Return times as whole microseconds.
+
+    Examples
+    --------
+    >>> micros_of(np.array([0.1 + 0.2])).tolist()
+    [300000]
+    """
+    return np.rint(seconds * MICROSECONDS).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +74,7 @@ class Actions:
     @classmethod
     def of(cls, left: Int32s, right: Int32s, seconds: npt.NDArray[np.float64]) -> Actions:
         """Sort rows, with Unix seconds; equal ones are one."""
-        times, moment = np.unique(np.rint(seconds * MICROSECONDS).astype(np.int64), return_inverse=True)
+        times, moment = np.unique(micros_of(seconds), return_inverse=True)
         order = np.lexsort((left, moment, right))
         actions = cls(left[order], right[order], moment[order], times)
         first = np.ones(len(order), np.bool_)

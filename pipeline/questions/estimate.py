@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,7 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
         core, exact = reduced_table(table, asked, settings.data_backend).graph, True
     else:
         table = read_timed(source, settings)
-        windows = expand(table, settings)
+        windows = expand(table, asked)
         core, exact = windows.core.graph, windows.windows.one_each
     threads = kernels.number_of_threads(asked.threads)
     read = time.perf_counter()
@@ -91,8 +90,7 @@ def _at_most(found: Expected, table: EdgeTable) -> Expected:
     )
     table.summary["assumed"] = [*table.summary["assumed"], known]
     say("assumed", known)
-    thresholds = [{**row, "low": 0} for row in found.thresholds]
-    return replace(found, low=0, low_ids=0, low_bytes=0, exact=False, thresholds=thresholds)
+    return found.as_bound()
 
 
 def _gpu_write(found: Expected, publish: PublishSettings, on_host: float) -> float:

@@ -260,7 +260,7 @@ def find_in_table(
     """
     asked.check(settings.ingest.weight, settings.search)
     if settings.ingest.in_step is not None:
-        return find_in_step(source, asked, settings, report, tell)
+        return find_in_step(source, asked, settings, settings.search, report, tell)
     place = asked.place(settings.search)
     started = time.perf_counter()
     table = read_edge_table(source, settings.ingest, backend=settings.data_backend)
@@ -295,9 +295,11 @@ def find_in_run(
     search = settings.search.model_copy(update=wanted)
     if not opened.state.complete:
         warn("groups are the best of the whole graph; the run may not hold them yet", run=opened.run)
+    state = {"run": opened.run, **opened.state.record()}
+    if opened.acted is not None:
+        return {**state, **find_in_step(folder, asked, settings, search, report, tell)}
     return {
-        "run": opened.run,
-        **opened.state.record(),
+        **state,
         **_find(
             Part(read_graph(folder), left_ids, right_ids, fold=fold_of(folder.record())),
             asked,
@@ -325,6 +327,10 @@ def compare_in_run(opened: Run, by: str, rows: list[dict[str, Any]], null: Null)
     """
     if by not in ("edges", "vertices", "balanced", "surprise"):
         raise InputError(f"null = {null.tables} is for by = edges, vertices, balanced or surprise, not for by = {by!r}")
+    if opened.acted is not None:
+        raise InputError(
+            f"{opened.run}: is of groups in step, which null = {null.tables} compares with no random tables; leave null out"
+        )
     graph, settings = read_graph(opened.graph), opened.folder.asked.search
     options: dict[str, Any] = {name: getattr(settings, name) for name in _SIZES} | {"threads": null.threads}
     longest = SURPRISE_SECONDS if by == "surprise" else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import itertools
 import os
 import time
 from typing import TYPE_CHECKING, Any
@@ -15,17 +14,16 @@ import pyarrow as pa
 from bicliq import kernels
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import Edges
-from bicliq.pipeline.graphs.actions import MICROSECONDS
 from bicliq.pipeline.graphs.bipartite import Int32s
 from bicliq.pipeline.questions.members import Part
 from bicliq.pipeline.report.answers import LISTED, find_page
 from bicliq.pipeline.report.frame import write_page
-from bicliq.pipeline.report.groups import COLUMNS, ROWS
-from bicliq.pipeline.report.times import Timed, Times
-from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.report.in_step import timed
+from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
-from bicliq.pipeline.stages.in_step import InStep, expand, read_timed
+from bicliq.pipeline.stages.in_step import InStep, expand, read_timed, refuse_gpu, stored_table
 from bicliq.pipeline.store.account import account
+from bicliq.pipeline.store.layout import GraphFolder
 
 if TYPE_CHECKING:
     from bicliq.pipeline.questions.find import FindAsked, Tell
@@ -35,9 +33,16 @@ Entry = tuple[float, list[int], list[int]]
 
 
 def find_in_step(
-    source: Edges, asked: FindAsked, settings: Settings, report: str | os.PathLike[str] | None, tell: Tell | None
+    source: Edges | GraphFolder,
+    asked: FindAsked,
+    settings: Settings,
+    search: SearchSettings,
+    report: str | os.PathLike[str] | None,
+    tell: Tell | None,
 ) -> dict[str, Any]:
-    """Find the best groups in step of a table; see `pipeline.questions.find.find_in_table`.
+    """Find the best groups in step of a table, or of a graph of a store.
+
+    Parameters as of `pipeline.questions.find.find_in_table`; `search` has the sizes of the groups.
 
     Returns
     -------
@@ -46,10 +51,11 @@ def find_in_step(
         ``end``, the first and the last action of the earliest window that holds all of the group,
         as ISO text of UTC.
     """
-    _refuse_other_questions(asked, settings.ingest.in_step)
+    _refuse_other_questions(asked)
+    refuse_gpu(settings)
     started = time.perf_counter()
-    table = read_timed(source, settings)
-    part = Part(bipartite_of(table), table.left_ids, table.right_ids, fold=settings.ingest.fold)
+    table = stored_table(source) if isinstance(source, GraphFolder) else read_timed(source, settings)
+    part = Part(bipartite_of(table), table.left_ids, table.right_ids, fold=table.summary["policies"]["fold"])
     part.limit_degree("left", asked.max_left_degree)
     part.limit_degree("right", asked.max_right_degree)
     part.stay_within(asked.within)
@@ -58,14 +64,14 @@ def find_in_step(
     if asked.by == "weight":
         weights = tuple(part.weights(*side) for side in (("left", asked.left_weights), ("right", asked.right_weights)))
     read = time.perf_counter()
-    found = expand(table, settings, part.kept)
+    found = expand(table, search, part.kept)
     best = BeyondChance(asked, part, found) if asked.by == "surprise" else Best(asked, part, weights)
     expanded = time.perf_counter()
     # A limit that was given is for all; the one that surprise has by itself is for the search.
-    stream = found.search_windows(_until(expanded if asked.time_limit is None else started, asked.seconds))
+    stream = found.stream(_until(expanded if asked.time_limit is None else started, asked.seconds))
     with stream:
         for batch in stream:
-            best.take(found.groups_among(batch))
+            best.take(batch)
             if tell is not None:
                 tell(best.reached(stream.progress()))
     groups = best.entries()
@@ -97,26 +103,16 @@ def find_in_step(
     if report is not None:
         members = [(np.array(left, np.int32), np.array(right, np.int32)) for _, left, right in groups]
         sides = part.left_ids, part.right_ids
-        page = (record, table.summary, part.graph, members, sides, _timed(members, part, found))
+        rows = table.rows
+        assert rows is not None
+        ends = float(rows.time.min()), float(rows.time.max())
+        told = timed(members[:LISTED], sides, found.moments, found.by_chance(part.graph), ends)
+        page = (record, table.summary, part.graph, members, sides, told)
         record["report"] = write_page(report, lambda: find_page(*page), overwrite=True)
     return {**record, **account(table.summary)}
 
 
-def _timed(groups: list[tuple[Int32s, Int32s]], part: Part, found: InStep) -> list[Timed]:
-    """What the page says of the groups that it lists."""
-    chance, moments, timed, rows = found.by_chance(part.graph), found.moments, [], found.table.rows
-    assert rows is not None
-    first, last = float(rows.time.min()), float(rows.time.max())
-    for left, right in groups[:LISTED]:
-        spans, drawn, columns = moments.of(left, right), left[:ROWS], right[:COLUMNS]
-        labels = itertools.product(part.labels("left", drawn), part.labels("right", columns))
-        acted = moments.of_members(drawn, columns, spans[: len(columns)]).ravel() / MICROSECONDS
-        by_edge = Times(first, last, dict(zip(labels, acted.tolist(), strict=True)), to_the_second=True)
-        timed.append(Timed(by_edge, *chance.of(left, right, spans)))
-    return timed
-
-
-def _refuse_other_questions(asked: FindAsked, in_step: str | None) -> None:
+def _refuse_other_questions(asked: FindAsked) -> None:
     """Refuse what is not known of groups in step."""
     why = {
         "weights of edges": asked.weighs_edges,
@@ -129,8 +125,8 @@ def _refuse_other_questions(asked: FindAsked, in_step: str | None) -> None:
     for what, given in why.items():
         if given:
             raise InputError(
-                f"in_step = {in_step!r} finds groups by edges, vertices, balanced, surprise, or weights of members, and is"
-                f" not for {what}; leave one of the two out"
+                "in_step finds groups by edges, vertices, balanced, surprise, or weights of members, and is not for"
+                f" {what}; leave that out, or ask a table without in_step"
             )
 
 

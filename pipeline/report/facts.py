@@ -12,6 +12,7 @@ from bicliq.pipeline.events import warn
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from bicliq.pipeline.report.groups import Matter, groups_that_matter
 from bicliq.pipeline.report.history import Step, steps_of
+from bicliq.pipeline.report.in_step import groups_in_step
 from bicliq.pipeline.report.times import Times, read_times
 from bicliq.pipeline.results.changes import Changes, changes_between
 from bicliq.pipeline.stages.profile import histogram, profile, sampled_two_hop
@@ -60,7 +61,10 @@ class Facts:
     groups
         The groups that matter, and others to look through.
     times
-        When the edges of these groups were first seen; or why that is not known.
+        When the edges of these groups were first seen, of groups in step when the members of each
+        acted; or why that is not known.
+    in_step
+        How long a window is, of groups in step.
     changes
         What appeared and vanished since the run before, as `Changes.record`; or why that is not
         known.
@@ -74,8 +78,9 @@ class Facts:
     two_step: dict[str, TwoStep]
     sizes: dict[tuple[int, int], int]
     groups: Matter
-    times: Times | str
+    times: Times | list[Times] | str
     changes: dict[str, Any] | str
+    in_step: str | None = None
 
 
 def gather(run: Run) -> Facts:
@@ -91,7 +96,12 @@ def gather(run: Run) -> Facts:
     graph = read_graph(run.store.graph(manifest.graph))
     steps = steps_of(run)
     asked = run.folder.asked
-    groups = groups_that_matter(run, graph, asked.search)
+    times: Times | list[Times] | str
+    if run.acted is None:
+        groups = groups_that_matter(run, graph, asked.search)
+        times = read_times(run, steps, groups.pictures)
+    else:
+        groups, times = groups_in_step(run, graph)
     return Facts(
         manifest=manifest,
         asked=asked,
@@ -101,8 +111,9 @@ def gather(run: Run) -> Facts:
         two_step={"left": _two_step(graph), "right": _two_step(graph.transpose())},
         sizes=run.sizes(),
         groups=groups,
-        times=read_times(run, steps, groups.pictures),
+        times=times,
         changes=_changes(run, asked),
+        in_step=run.graph.record().in_step,
     )
 
 

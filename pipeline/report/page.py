@@ -39,7 +39,9 @@ def _text(run: Run) -> str:
 def page(facts: Facts) -> str:
     """Return the page of a run; every label is escaped."""
     name = sections.name_of(facts)
-    found = f"{facts.manifest.bicliques:,} maximal biclique{'' if facts.manifest.bicliques == 1 else 's'}"
+    ending = "" if facts.manifest.bicliques == 1 else "s"
+    what = f"maximal biclique{ending}" if facts.in_step is None else f"group{ending} in step"
+    found = f"{facts.manifest.bicliques:,} {what}"
     parts = [
         sections.head(facts, name, found),
         sections.what_went_in(facts),

@@ -101,14 +101,15 @@ def head(facts: Facts, name: str, found: str) -> str:
         "left vertices": f"{manifest.n_left:,}",
         "right vertices": f"{manifest.n_right:,}",
         "edges": f"{manifest.n_edges:,}",
-        "maximal bicliques": f"{manifest.bicliques:,}",
+        "maximal bicliques" if facts.in_step is None else "groups in step": f"{manifest.bicliques:,}",
         "largest": f"{largest['n_left']:,} × {largest['n_right']:,}",
         "set digest": manifest.digest,
     }
     warning = (
         "" if manifest.complete else f'<p class="warn">{_why_not_complete(manifest)}: there are more than these.</p>'
     )
-    return f"<h1>{escape(found)} in {escape(name)}</h1><p>{MAXIMAL}</p>{warning}{tiles(figures)}"
+    what = MAXIMAL if facts.in_step is None else f"{IN_STEP} A window is {escape(facts.in_step)} long."
+    return f"<h1>{escape(found)} in {escape(name)}</h1><p>{what}</p>{warning}{tiles(figures)}"
 
 
 def tiles(figures: dict[str, str]) -> str:
@@ -194,18 +195,21 @@ def checks_table(checks: list[dict[str, Any]]) -> str:
 
 def groups_that_matter(facts: Facts) -> str:
     """The most surprising groups, each drawn with what is around it."""
-    times = facts.times if isinstance(facts.times, Times) else None
+    times = None if isinstance(facts.times, str) else facts.times
     proven = "" if facts.groups.proven else " The time for this search was over: there may be better ones."
-    line = "Below each, when its edges were first seen." if times else escape(str(facts.times))
+    seen = "its edges were first seen" if facts.in_step is None else "its members acted in its windows"
+    line = escape(facts.times) if isinstance(facts.times, str) else f"Below each, when {seen}."
     title = "<h2>The groups that matter</h2>"
     if not facts.groups.pictures:
         none = NONE_BEYOND if facts.groups.proven else "No group beyond chance was found."
-        why_no_times = "" if times else f"<p class='soft'>{line}</p>"
+        why_no_times = f"<p class='soft'>{line}</p>" if isinstance(facts.times, str) else ""
         return f"<section>{title}<p>{none}{proven} {BEYOND_CHANCE}</p>{why_no_times}</section>"
-    return (
-        f"<section>{title}<p>{BEYOND_CHANCE} Of up to {DRAWN}, each is the one that is best"
-        f" beside those before it.{proven} {line}</p>{drawn_groups(facts.groups.pictures, times)}</section>"
+    chosen = (
+        f"Of up to {DRAWN}, each is the one that is best beside those before it."
+        if facts.in_step is None
+        else f"They are the {len(facts.groups.pictures):,} most surprising ones."
     )
+    return f"<section>{title}<p>{BEYOND_CHANCE} {chosen}{proven} {line}</p>{drawn_groups(facts.groups.pictures, times)}</section>"
 
 
 def drawn_groups(pictures: list[GroupPicture], times: Times | Sequence[Times] | None = None) -> str:

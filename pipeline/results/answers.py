@@ -11,12 +11,10 @@ import pyarrow as pa
 
 from bicliq.pipeline.results.as_table import SHOWN, AsTable, as_text
 from bicliq.pipeline.store.account import account_of
+from bicliq.pipeline.store.acted import WINDOW
 
 LABELS = {"numbers": pa.int64(), "text": pa.string()}
 """Kinds of labels, as records name them."""
-
-WINDOW = pa.struct([("start", pa.timestamp("us", "UTC")), ("end", pa.timestamp("us", "UTC"))])
-"""Of a right member of a group in step: the first and the last action in its window."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import needs
 from bicliq.pipeline.results.as_table import SHOWN, InBatches, as_text
 from bicliq.pipeline.store.account import account
+from bicliq.pipeline.store.acted import WINDOW
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS
 from bicliq.pipeline.store.choice import EVERYTHING, Choice
 from bicliq.pipeline.store.results import Run
@@ -100,14 +102,16 @@ class Bicliques(InBatches):
     def schema(self) -> pa.Schema:
         """Columns of their tables: biclique_id, left, right, n_left, n_right, n_edges.
 
-        Then those of the objectives that the run stores (`PublishSettings.objectives`).
+        Then those of the objectives that the run stores (`PublishSettings.objectives`), or, of
+        groups in step, windows: of each right member the first and the last action in its window.
         """
         left, right = (pa.list_(ids.type) for ids in (self.run.left_ids, self.run.right_ids))
         kinds = (pa.int64(), left, right, pa.int32(), pa.int32(), pa.int64())
         values = (
             (OBJECTIVE_COLUMNS[by].name, OBJECTIVE_COLUMNS[by].type) for by in self.run.objectives if by != "edges"
         )
-        return pa.schema([*zip(COLUMNS, kinds, strict=True), *values])
+        windows = [] if self.run.acted is None else [("windows", pa.list_(WINDOW))]
+        return pa.schema([*zip(COLUMNS, kinds, strict=True), *values, *windows])
 
     def where(self, **bounds: Unpack[Bounds]) -> Bicliques:
         """Choose among them.
@@ -187,6 +191,7 @@ class Bicliques(InBatches):
 
     def in_long_form(self, batch: pa.Table) -> pa.Table:
         """Return a table of bicliques in long form, as `long`."""
+        in_step = "windows" in batch.column_names
         kinds = self.run.left_ids.type, self.run.right_ids.type
         kind = kinds[0] if kinds[0] == kinds[1] else pa.string()
         parts = []
@@ -194,7 +199,11 @@ class Bicliques(InBatches):
             lists = batch[side].combine_chunks()
             ids = batch["biclique_id"].combine_chunks().take(pc.list_parent_indices(lists))
             labels = pc.cast(lists.flatten(), kind)
-            parts.append(pa.table({"biclique_id": ids, "side": pa.repeat(side, len(ids)), "label": labels}))
+            part = {"biclique_id": ids, "side": pa.repeat(side, len(ids)), "label": labels}
+            if in_step:
+                at = batch["windows"].combine_chunks().flatten() if side == "right" else pa.nulls(len(ids), WINDOW)
+                part |= {field.name: pc.struct_field(at, field.name) for field in WINDOW}
+            parts.append(pa.table(part))
         return pa.concat_tables(parts)
 
     def to_networkx(self) -> Any:
@@ -222,13 +231,17 @@ class Bicliques(InBatches):
                 graph.add_node(group, kind="biclique", bipartite=0, **sizes)
                 for side in ("left", "right"):
                     graph.add_nodes_from(((side, label) for label in row[side]), kind=side, bipartite=1)
-                    graph.add_edges_from((group, (side, label)) for label in row[side])
+                    times = row.get("windows", repeat({})) if side == "right" else repeat({})
+                    graph.add_edges_from(
+                        (group, (side, label), at) for label, at in zip(row[side], times, strict=False)
+                    )
         return graph
 
     def long(self) -> pa.Table:
         """Return a row a member, for joins: biclique_id, side ("left" or "right"), label.
 
-        Where the ids of one side are numbers and those of the other text, all are text.
+        Where the ids of one side are numbers and those of the other text, all are text. Right
+        members of groups in step have start and end of their windows.
         """
         return self.in_long_form(self.to_arrow())
 

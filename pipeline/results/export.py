@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 from bicliq.pipeline.errors import InputError, StorageError
 from bicliq.pipeline.extras import file_system, is_local, needs, new_file, written
 from bicliq.pipeline.results.bicliques import Bicliques
+from bicliq.pipeline.store.acted import in_words
 
 Format = Literal["parquet", "csv", "tsv", "xlsx", "jsonl", "graphml", "duckdb", "delta"]
 
@@ -257,14 +258,26 @@ class _Counted:
 
     def rows_of(self, batch: pa.Table) -> list[dict[str, Any]]:
         """The rows of a batch for JSON Lines."""
-        rows: list[dict[str, Any]] = batch.to_pylist()
-        return rows
+        return list(map(with_times_in_words, batch.to_pylist()))
 
     @property
     def schema(self) -> pa.Schema:
         """Columns of the tables to write."""
         wide = self.groups.schema
         return self.groups.in_long_form(wide.empty_table()).schema if self.long else wide
+
+
+def with_times_in_words(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a biclique as JSON can hold it: windows of a group in step as ISO text.
+
+    Examples
+    --------
+    >>> with_times_in_words({"left": ["ann"]})
+    {'left': ['ann']}
+    """
+    times = {"windows": in_words(row["windows"])} if "windows" in row else {}
+    ends: dict[str, Any] = {end: row[end] and row[end].isoformat() for end in ("start", "end") if end in row}
+    return {**row, **times, **ends}
 
 
 def _lists(lists: pa.ListArray, values: pa.Array) -> pa.ListArray:
@@ -316,6 +329,8 @@ def _write_xlsx(count: Tables, system: Any, path: str) -> None:
     sheet = book.create_sheet(count.sheet)
 
     def cell(value: Any) -> Any:
+        if value is None:
+            return None
         text = str(value)
         if isinstance(value, float) and math.isfinite(value):
             return value
@@ -359,6 +374,8 @@ def _write_graphml(count: _Counted, system: Any, path: str) -> None:
         write('<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
         for name, kind in keys.items():
             write(f'<key id="{name}" for="node" attr.name="{name}" attr.type="{kind}"/>\n')
+        for name in ("start", "end") if "windows" in count.schema.names else ():
+            write(f'<key id="{name}" for="edge" attr.name="{name}" attr.type="string"/>\n')
         write('<graph edgedefault="undirected">\n')
         for batch in count.wide():
             for row in batch.to_pylist():
@@ -369,21 +386,26 @@ def _write_graphml(count: _Counted, system: Any, path: str) -> None:
                     )
                 )
                 for side in ("left", "right"):
-                    for label in row[side]:
+                    windows = row.get("windows") if side == "right" else None
+                    for at, label in enumerate(row[side]):
                         vertex = f"{side} {label}"
                         if (side, label) not in met:
                             met.add((side, label))
                             write(graphml_node(vertex, {"kind": side, "label": label}))
-                        write(f"<edge source={xml_attribute(group)} target={xml_attribute(vertex)}/>\n")
+                        told = "/" if windows is None else f">{_told(in_words([windows[at]])[0])}</edge"
+                        write(f"<edge source={xml_attribute(group)} target={xml_attribute(vertex)}{told}>\n")
         write("</graph>\n</graphml>\n")
 
 
 def graphml_node(name: str, data: dict[str, Any]) -> str:
     """Return a node of GraphML with what is told of it."""
-    told = "".join(
+    return f"<node id={xml_attribute(name)}>{_told(data)}</node>\n"
+
+
+def _told(data: dict[str, Any]) -> str:
+    return "".join(
         f'<data key="{key}">{escape(_xml(str(value)), {RETURN: "&#13;"})}</data>' for key, value in data.items()
     )
-    return f"<node id={xml_attribute(name)}>{told}</node>\n"
 
 
 def xml_attribute(text: str) -> str:

@@ -19,7 +19,7 @@ from bicliq.pipeline.store.account import DROPPED
 
 POLICIES = (
     "ids", "duplicates", "ragged", "nulls", "self_labels", "min_weight", "min_value", "since", "until",
-    "sample", "window", "strip", "fold", "split", "comment", "skip", "encoding",
+    "sample", "window", "in_step", "strip", "fold", "split", "comment", "skip", "encoding",
 )  # fmt: skip
 """Settings that decide which rows stay and what their labels are: updates are read alike."""
 

@@ -10,7 +10,7 @@ on every machine.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -76,6 +76,11 @@ class Expected:
     write_seconds: float
     side: str
     thresholds: list[dict[str, int]] = field(repr=False)
+
+    def as_bound(self) -> Expected:
+        """Return it as a bound: so many are found at most."""
+        thresholds = [{**row, "low": 0} for row in self.thresholds]
+        return replace(self, low=0, low_ids=0, low_bytes=0, exact=False, thresholds=thresholds)
 
     def record(self) -> dict[str, Any]:
         """Plain record for JSON, without the thresholds."""

@@ -141,7 +141,7 @@ def extend(
     started = time.perf_counter()
     before = _Stored.read(folder, known)
     ids, places = zip(*map(appended, SIDES, before.labels, (table.left_ids, table.right_ids)), strict=True)
-    _tell_forms(table, before.labels, ids)
+    tell_forms(table, before.labels, ids)
     if delete:
         ids, places = _without_unknown(before.labels, places)
     else:
@@ -360,7 +360,7 @@ def _told_first(opened: EdgeSource, table: EdgeTable) -> tuple[str, ...]:
     )
 
 
-def _tell_forms(table: EdgeTable, known: tuple[pa.Array, ...], labels: tuple[pa.Array, ...]) -> None:
+def tell_forms(table: EdgeTable, known: tuple[pa.Array, ...], labels: tuple[pa.Array, ...]) -> None:
     """Say which labels are new to the graph by their case or Unicode form alone."""
     sides = {side: (old, every[len(old) :]) for side, old, every in zip(SIDES, known, labels, strict=True)}
     alike, said = told_beside(table.summary["source"]["uri"], sides)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import say
 from bicliq.pipeline.formats import Edges, EdgeSource, bare_name, open_edges
 from bicliq.pipeline.formats.numbered import DIMACS_SUFFIXES, NumberedEdges, read_dimacs, read_matrix_market
@@ -171,6 +172,8 @@ def read_sides(
     """
     if store is not None:
         folder = store.graph(store.find_graph(str(source)))
+        if folder.record().in_step is not None:
+            raise InputError(f"{folder.uri}: is of groups in step, whose times a projection would lose; read the table")
         place = place_graph(backend, stored_edges(folder))
         graph = place.run(lambda chosen: read_graph(folder, chosen))
         return graph, read_labels(folder)[0 if side == "left" else 1], {}

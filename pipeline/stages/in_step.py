@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
+
+import numpy as np
 
 from bicliq import kernels
 from bicliq.pipeline.errors import CapacityError, InputError, LimitReached
-from bicliq.pipeline.events import say
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.graphs.actions import MICROSECONDS, Actions
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
-from bicliq.pipeline.graphs.in_step import ByChance, Moments, Windows, groups_among, window_sizes, windows_of
-from bicliq.pipeline.graphs.reduce import Reduced, reduce
+from bicliq.pipeline.graphs.in_step import Windows, groups_among, windows_of
+from bicliq.pipeline.graphs.moments import ByChance, Moments, window_sizes
+from bicliq.pipeline.graphs.reduce import Reduced, peel, reduce
 from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.edge_table import EdgeTable
 from bicliq.pipeline.stages.ingest import read_edge_table
+from bicliq.pipeline.stages.partition import Partition
+from bicliq.pipeline.stages.window import read_rows
 from bicliq.pipeline.store.account import account
-from bicliq.pipeline.store.labels import label_hashes
+from bicliq.pipeline.store.acted import ROWS_FILE
+from bicliq.pipeline.store.edges import read_edge_columns
+from bicliq.pipeline.store.labels import label_hashes, read_labels
+from bicliq.pipeline.store.layout import GraphFolder
 from bicliq.pipeline.times import parse_duration
 
 BYTES_A_MEMBER = 40
@@ -76,6 +83,12 @@ class InStep:
         return reduce(self.windows.graph, self.search.min_left, self.search.min_right)
 
     @cached_property
+    def searched(self) -> Windows:
+        """What of the windows is searched, with the ids of the table."""
+        graph, _ = peel(self.windows.graph, self.search.min_left, self.search.min_right)
+        return Windows(graph, self.windows.right)
+
+    @cached_property
     def moments(self) -> Moments:
         """When groups were in step."""
         return Moments(self.actions, self.length)
@@ -84,7 +97,8 @@ class InStep:
         """Weigh groups against chance: all rows of the table count, whatever was left out."""
         rows = self.table.rows
         assert rows is not None
-        return ByChance(Actions.of(rows.left, rows.right, rows.time), self.length, graph)
+        actions = Actions.of(rows.left, rows.right, rows.time)
+        return ByChance(actions, self.length, graph.right_degrees, graph.surprise_terms)
 
     def record(self) -> dict[str, Any]:
         """Say how large the table is, and what of it may be in step."""
@@ -102,10 +116,10 @@ class InStep:
             },
         }
 
-    def search_windows(self, until: Callable[[], bool] | None = None) -> kernels.BicliqueStream:
-        """Search for maximal bicliques of left vertices and windows, until `until` says enough."""
+    def stream(self, until: Callable[[], bool] | None = None, most: int | None = None) -> GroupStream:
+        """Search for groups in the ids of the table, until `until` says enough, or `most`."""
         core, asked = self.core, self.search
-        return kernels.stream_maximal_bicliques(
+        found = kernels.stream_maximal_bicliques(
             core.graph.indptr,
             core.graph.indices,
             core.graph.n_right,
@@ -118,14 +132,64 @@ class InStep:
             threads=asked.threads,
             until=until,
         )
+        return GroupStream(found, self.windows, asked, most)
 
-    def groups_among(self, batch: kernels.BicliqueBatch) -> kernels.BicliqueBatch:
-        """Return the groups among such bicliques, in the ids of the table."""
-        return groups_among(batch, self.windows, self._by_window, self.search.min_right, self.search.min_edges)
 
-    @cached_property
-    def _by_window(self) -> BipartiteGraph:
-        return self.windows.by_window()
+class GroupStream:
+    """Groups in step, while maximal bicliques of left vertices and windows are found.
+
+    Parameters
+    ----------
+    stream
+        The bicliques.
+    windows
+        What they are found in, with their ids.
+    search
+        Sizes of the groups.
+    most
+        End after so many groups; None: after all.
+    """
+
+    def __init__(
+        self, stream: kernels.BicliqueStream, windows: Windows, search: SearchSettings, most: int | None = None
+    ) -> None:
+        self._stream, self._windows, self._search, self._most = stream, windows, search, most
+        self._found, self._is_cut = 0, False
+
+    def __enter__(self) -> Self:
+        self._stream.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stream.close()
+
+    def __iter__(self) -> Iterator[kernels.BicliqueBatch]:
+        """Yield them, their right sides in right vertices."""
+        for batch in self._stream:
+            groups = groups_among(batch, self._windows, self._search.min_right, self._search.min_edges)
+            if self._most is not None and self._found + len(groups) > self._most:
+                groups, self._is_cut = groups.head(self._most - self._found), True
+            self._found += len(groups)
+            if len(groups):
+                yield groups
+            if self._is_cut:
+                return
+
+    def progress(self) -> kernels.Progress:
+        """How far the search has come."""
+        return replace(self._stream.progress(), bicliques=self._found)
+
+    @property
+    def result(self) -> kernels.EnumerationResult:
+        """The outcome, once the stream is left; it has no digest."""
+        result = self._stream.result
+        return replace(result, bicliques=self._found, complete=result.complete and not self._is_cut, digest=None)
+
+
+def refuse_gpu(settings: Settings) -> None:
+    """Refuse to search on a GPU; raises InputError."""
+    if settings.search.backend == "cuda":
+        raise InputError("groups in step are searched on the CPU; leave out backend = 'cuda'")
 
 
 def read_timed(source: Edges, settings: Settings) -> EdgeTable:
@@ -136,24 +200,60 @@ def read_timed(source: Edges, settings: Settings) -> EdgeTable:
     InputError
         At anything wrong in the table or the settings.
     """
-    if settings.search.backend == "cuda":
-        raise InputError("groups in step are searched on the CPU; leave out backend = 'cuda'")
-    table = read_edge_table(source, settings.ingest, backend=settings.data_backend, in_step=True)
-    zone = f"times of column {table.summary['columns']['time']}: numbers are Unix seconds, dates without a zone are UTC"
-    table.summary["assumed"] = [*table.summary["assumed"], zone]
-    say("assumed", zone)
-    return table
+    refuse_gpu(settings)
+    return read_edge_table(source, settings.ingest, backend=settings.data_backend, in_step=True)
 
 
-def expand(table: EdgeTable, settings: Settings, kept: dict[str, Any] | None = None) -> InStep:
+def stored_table(folder: GraphFolder) -> EdgeTable:
+    """Read a table with the times of its rows from a store."""
+    record = folder.record()
+    ends, labels = read_edge_columns(folder), read_labels(folder, record)
+    return EdgeTable(*ends, None, *labels, record.summary, {}, read_rows(folder, record))
+
+
+def search_windows(
+    part: Partition,
+    search: SearchSettings,
+    threads: int = 0,
+    until: Callable[[], bool] | None = None,
+    most: int | None = None,
+) -> GroupStream:
+    """Search a partition of left vertices and windows for groups; see `GroupStream`.
+
+    It holds all that acted in each of its windows, and so says which groups no vertex can join.
+    """
+    rows = BipartiteGraph(part.left_ids.size, part.n_right, part.indptr, part.indices)
+    found = kernels.stream_maximal_bicliques(
+        part.indptr,
+        part.indices,
+        part.n_right,
+        side=part.side,
+        roots=part.roots,
+        left_ids=part.left_ids,
+        min_left=search.min_left,
+        min_right=search.min_right,
+        min_edges=search.min_edges,
+        threads=threads,
+        until=until,
+    )
+    return GroupStream(found, Windows(rows, part.right_ids.astype(np.int32)), search, most)
+
+
+def stored_rows(folder: GraphFolder) -> int:
+    """Return the number of rows of such a table."""
+    with folder.open_parquet(folder.record().written(ROWS_FILE)) as file:
+        return int(file.metadata.num_rows)
+
+
+def expand(table: EdgeTable, search: SearchSettings, kept: dict[str, Any] | None = None) -> InStep:
     """Choose what of a table may be in step.
 
     Parameters
     ----------
     table
-        Of `read_timed`.
-    settings
-        Its `ingest.in_step` is the length of a window; sizes are those of `search`.
+        Of `read_timed` or `stored_table`; its policies say how long a window is.
+    search
+        Sizes of the groups.
     kept
         For each side which of its vertices may be in a group; None: all.
 
@@ -162,9 +262,8 @@ def expand(table: EdgeTable, settings: Settings, kept: dict[str, Any] | None = N
     InputError
         At a time before the year 1.
     """
-    rows, search = table.rows, settings.search
+    rows = table.rows
     assert rows is not None
-    assert settings.ingest.in_step is not None
     if kept is not None:
         rows = rows.where(kept["left"][rows.left] & kept["right"][rows.right])
     if len(rows) and rows.time.min() < FIRST_SECOND:
@@ -172,7 +271,7 @@ def expand(table: EdgeTable, settings: Settings, kept: dict[str, Any] | None = N
             f"{table.summary['source']['uri']}: {rows.time.min():.15g} s is a time before the year 1; mend such rows, or"
             " leave them out with since = '0001-01-01'"
         )
-    length = round(parse_duration(settings.ingest.in_step) * MICROSECONDS)
+    length = round(parse_duration(table.summary["policies"]["in_step"]) * MICROSECONDS)
     actions = Actions.of(rows.left, rows.right, rows.time)
     return InStep(table, actions.that_may_be(length, search.min_left, search.min_right), length, search)
 
@@ -183,33 +282,29 @@ def count_in_step(source: Edges, settings: Settings, mode: Literal["count", "dig
     table, most = read_timed(source, settings), asked.max_bicliques
     hashes = {"left_hashes": label_hashes(table.left_ids), "right_hashes": label_hashes(table.right_ids)}
     read = time.perf_counter()
-    found = expand(table, settings)
-    stream = found.search_windows()
+    found = expand(table, asked)
+    stream = found.stream(most=most)
     expanded = time.perf_counter()
-    number, digest, complete = 0, 0, True
+    digest = 0
     with stream:
-        for groups in map(found.groups_among, stream):
-            complete = most is None or number + len(groups) <= most
-            kept = groups if complete or most is None else groups.head(most - number)
-            number += len(kept)
+        for groups in stream:
             if mode == "digest":
-                lists = kept.left_offsets, kept.left, kept.right_offsets, kept.right
+                lists = groups.left_offsets, groups.left, groups.right_offsets, groups.right
                 digest = (digest + kernels.set_digest(*lists, **hashes)) % 2**64
-            if not complete:
-                break
-    if not complete and asked.on_limit == "error":
+    result = stream.result
+    if not result.complete and asked.on_limit == "error":
         raise LimitReached(f"{source}: the limit of {most} groups was reached; raise max_bicliques")
     ended = time.perf_counter()
     return {
-        "bicliques": number,
-        "digest": f"{digest:016x}" if mode == "digest" and complete else None,
-        "complete": complete,
+        "bicliques": result.bicliques,
+        "digest": f"{digest:016x}" if mode == "digest" and result.complete else None,
+        "complete": result.complete,
         **found.record(),
-        "side": stream.result.side,
-        "backend": stream.result.backend,
-        "threads": stream.result.threads,
-        "nodes": stream.result.nodes,
-        "not_canonical": stream.result.not_canonical,
+        "side": result.side,
+        "backend": result.backend,
+        "threads": result.threads,
+        "nodes": result.nodes,
+        "not_canonical": result.not_canonical,
         **account(table.summary),
         "seconds": {
             "ingest": read - started,

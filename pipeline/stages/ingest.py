@@ -41,14 +41,16 @@ from bicliq.pipeline.stages.label_kinds import refuse_mixed
 from bicliq.pipeline.stages.limits import Later, MemoryRoom, of_a_run
 from bicliq.pipeline.stages.sorted_runs import SortedRuns
 from bicliq.pipeline.stages.uniting import unite
-from bicliq.pipeline.stages.window import ROWS_FILE, find_jump, in_words
+from bicliq.pipeline.stages.window import find_jump, in_words
 from bicliq.pipeline.store.account import account
+from bicliq.pipeline.store.acted import ROWS_FILE
 from bicliq.pipeline.store.device_tables import write_table
 from bicliq.pipeline.store.edges import EDGES
 from bicliq.pipeline.store.labels import labels_table
 from bicliq.pipeline.store.layout import GraphFolder, Store
 from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.records import StoredGraph
+from bicliq.pipeline.times import parse_duration
 
 __all__ = ["EdgeTable", "GraphRecord", "ingest", "read_edge_table"]
 
@@ -96,6 +98,7 @@ def ingest(
     backend: str = "cpu",
     memory_limit: int | None = None,
     later: Later = of_a_run,
+    in_step: bool = False,
 ) -> GraphRecord:
     """Read an edge table and write its canonical graph to the store.
 
@@ -118,6 +121,8 @@ def ingest(
         same.
     later
         What is done with the graph then, for the limit that is advised where this one is too low.
+    in_step
+        Whether groups in step may be asked for: the graph then keeps all rows with their times.
 
     Raises
     ------
@@ -135,7 +140,10 @@ def ingest(
     settings = settings or IngestSettings()
     if memory_limit is not None and backend == "auto":
         backend = "cpu"
-    table = _read_table(source, settings, progress, backend, memory_limit, later=later)
+    table = _read_table(source, settings, progress, backend, memory_limit, in_step, later=later)
+    if settings.in_step is not None:
+        assert table.rows is not None  # they were not sorted on disk
+        table = replace(table, weight=None, rows=table.rows.each_once())
     return store_table(store, table, time.perf_counter(), place_data(backend))
 
 
@@ -279,9 +287,13 @@ def _read_table(
     noted, said = _told(opened, settings, table)
     table.summary["noted"] |= noted
     table.summary["assumed"] = list(map(without_secrets, (*opened.assumed, *said)))
+    table.summary["columns"] = opened.columns_to_ask
+    if settings.in_step is not None:
+        column = opened.columns_to_ask["time"]
+        zone = f"times of column {column}: numbers are Unix seconds, dates without a zone are UTC"
+        table.summary["assumed"].append(zone)
     for sentence in table.summary["assumed"]:
         say("assumed", sentence)
-    table.summary["columns"] = opened.columns_to_ask
     table.summary["source"] = {
         "uri": without_secrets(opened.uri),
         "format": opened.format,
@@ -429,7 +441,8 @@ def _digest(table: EdgeTable | EdgesOnDisk) -> str:
         for buffer in ids.buffers()[1:]:
             state.update(b"-" if buffer is None else memoryview(buffer))
     if table.rows is not None:
-        state.update(np.float64(table.rows.latest).tobytes())
+        in_step = table.summary["policies"].get("in_step")
+        state.update(np.float64(table.rows.latest if in_step is None else parse_duration(in_step)).tobytes())
         for column in table.rows.columns().values():
             state.update(column.tobytes())
     return str(state.hexdigest())

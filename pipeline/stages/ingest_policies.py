@@ -40,9 +40,8 @@ def refuse_in_step(settings: IngestSettings, asked: bool = False) -> None:
     """Refuse `in_step` where a question has no groups in step."""
     if settings.in_step is not None and not asked:
         raise InputError(
-            f"in_step = {settings.in_step!r} is for find (with as high a top as is wanted), estimate, and the command"
-            " enumerate, which counts; runs, updates, counts and cliques know no groups in step: leave it out, or ask find"
-            " again, of all rows, when there are new ones"
+            f"in_step = {settings.in_step!r} is for runs, find, estimate, and the command enumerate, which counts; counts of"
+            " p × q, cliques, concepts and itemsets know no groups in step: leave it out"
         )
 
 

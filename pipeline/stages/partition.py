@@ -22,7 +22,7 @@ from bicliq.pipeline.placement.arrays import library_of, starts_of, to_host
 from bicliq.pipeline.placement.tasks import Here, hand_out
 from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, Placement
 from bicliq.pipeline.stages.limits import KEPT_OF_READING, GraphNeeds, MemoryRoom
-from bicliq.pipeline.stages.planned import Plan, read_plan, read_run_graph
+from bicliq.pipeline.stages.planned import Plan, read_plan, read_run_graph, right_of_windows
 from bicliq.pipeline.store.commits import partition_name
 from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.labels import Hashes, read_hashes
@@ -56,7 +56,7 @@ class Partition:
     indptr, indices
         Rows of the left side (int64, int32).
     left_ids, right_ids
-        int64: dense id in the canonical graph of each vertex.
+        int64: dense id in the canonical graph of each vertex; of a window that of its right vertex.
     left_hashes, right_hashes
         uint64: hash of each vertex's label, for the digest.
     roots
@@ -85,20 +85,24 @@ class Layout:
 
     `plan`: the plan, with its arrays where those of the graph lie. `by_root`, `by_row`: the graph
     by its roots; and by the other side, with the places of roots in the order of the plan for their
-    neighbours. `hashes`: hashes of the labels of both sides.
+    neighbours. `hashes`: hashes of the labels of both sides. `right_of`: of groups in step the
+    right vertex of each window of the graph; None: of bicliques.
     """
 
     plan: Plan
     by_root: BipartiteGraph
     by_row: BipartiteGraph
     hashes: tuple[Any, Any]
+    right_of: Any = None
 
     @classmethod
-    def of(cls, plan: Plan, by_root: BipartiteGraph, hashes: tuple[Any, Any]) -> Layout:
+    def of(cls, plan: Plan, by_root: BipartiteGraph, hashes: tuple[Any, Any], right_of: Int32s | None = None) -> Layout:
         """Number the enumerated side of a graph, whose rows these are, by a plan, where it lies."""
         xp = library_of(by_root.indices)
         plan = Plan(plan.side, *map(xp.asarray, (plan.roots, plan.cost, plan.partition)))
-        return cls(plan, by_root, by_root.transpose(plan.roots), (xp.asarray(hashes[0]), xp.asarray(hashes[1])))
+        right_of = None if right_of is None else xp.asarray(right_of)
+        arrays = (xp.asarray(hashes[0]), xp.asarray(hashes[1])), right_of
+        return cls(plan, by_root, by_root.transpose(plan.roots), *arrays)
 
     def cut(self, number: int, order: Any) -> Partition:
         """Cut the closed subgraph of some roots out of the graph, in time linear in its edges.
@@ -131,6 +135,8 @@ class Layout:
         left, right = rows, plan.roots[columns].astype(np.int64)
         if plan.side == "left":
             graph, left, right = graph.transpose(), right, left
+        if self.right_of is not None:
+            right = self.right_of[right].astype(np.int64)
         hashes = self.hashes[0][left], self.hashes[1][right]
         return Partition(number, plan.side, *map(to_host, (graph.indptr, graph.indices, left, right, *hashes, roots)))
 
@@ -143,7 +149,8 @@ def write_whole(folder: RunFolder, plan: Plan, by_root: BipartiteGraph, memory_l
     little, nothing is written: who cuts the partition later says so.
     """
     if _needed(folder, folder.planned) <= MemoryRoom.within(memory_limit).bytes:
-        _write(folder, Layout.of(plan, by_root, read_hashes(folder.graph)), plan.digest, 0)
+        layout = Layout.of(plan, by_root, read_hashes(folder.graph), right_of_windows(folder))
+        _write(folder, layout, plan.digest, 0)
 
 
 def write_partition(store: Store, run: str, number: int) -> int:
@@ -255,7 +262,7 @@ def _read_layout(store: Store, run: str, backend: Backend) -> tuple[Layout, str]
     folder = store.run(run)
     plan, graph = read_plan(folder), read_run_graph(folder, backend)
     by_root = graph if plan.side == "left" else graph.transpose()
-    return Layout.of(plan, by_root, read_hashes(folder.graph)), plan.digest
+    return Layout.of(plan, by_root, read_hashes(folder.graph), right_of_windows(folder)), plan.digest
 
 
 def _require_room(store: Store, run: str, memory_limit: int | None) -> None:
@@ -268,7 +275,7 @@ def _require_room(store: Store, run: str, memory_limit: int | None) -> None:
 
 def _needed(folder: RunFolder, plan: PlanRecord) -> int:
     """Bytes of memory to cut a partition of a run."""
-    vertices = stored_sizes(folder.store.graph(plan.graph))[1]
+    vertices = max(stored_sizes(folder.store.graph(plan.graph))[1], plan.n_left + plan.n_right)
     needed = LAID_OUT.of(plan.n_edges, vertices)
     if needed and plan.partitions == 1:
         needed += WHOLE.of(plan.n_edges, plan.n_left + plan.n_right)

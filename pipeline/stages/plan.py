@@ -14,8 +14,10 @@ import json
 import time
 
 import numpy as np
+import pyarrow as pa
 
 from bicliq import kernels
+from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import DamageError, InputError
 from bicliq.pipeline.events import tell, warn
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph, stored_edges, stored_sizes
@@ -25,11 +27,13 @@ from bicliq.pipeline.placement.arrays import largest_of_rows, library_of, to_hos
 from bicliq.pipeline.placement.where import place_graph
 from bicliq.pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings
 from bicliq.pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Expected, expected_output, is_easy, would_do
+from bicliq.pipeline.stages.in_step import expand, stored_rows, stored_table
 from bicliq.pipeline.stages.limits import GraphNeeds, MemoryRoom
 from bicliq.pipeline.stages.partition import write_whole
-from bicliq.pipeline.stages.planned import PLAN_COLUMNS, Plan, commit_plan
+from bicliq.pipeline.stages.planned import PLAN_COLUMNS, WINDOWS_FILE, Plan, commit_plan
 from bicliq.pipeline.stages.worth import Worth, worth_to
 from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.records import FORMAT, Asks, PlanRecord, RunRecord, Side
 
 OF_THE_CALL = {"max_bicliques", "max_bytes", "time_limit", "memory_limit", "on_limit", "check"}
@@ -48,6 +52,9 @@ CUT = GraphNeeds(edge=6, vertex=40)
 ESTIMATED = GraphNeeds(edge=10, vertex=72)
 """What a plan holds at most: to read and reduce the graph; beside it, to group its roots; and
 beside it, to estimate what a search finds."""
+
+BYTES_PER_ROW = 120
+"""Memory of a row of a table with times while its windows are made."""
 
 NO_BUDGET = 1 << 62
 
@@ -99,6 +106,8 @@ def plan(
         Where the limit of memory is too low, with one that would do.
     """
     store.graph(graph_id).must_exist()
+    if store.graph(graph_id).record().in_step is not None:
+        check_in_step(search, publish or PublishSettings())
     run = run_id(graph_id, search, plan_settings, asks, publish)
     asked = RunRecord(
         run=run,
@@ -144,22 +153,14 @@ def _plan(
     memory_limit: int | None,
 ) -> PlanRecord:
     """Read a graph, reduce it and group its roots, where its arrays lie, and write the plan."""
-    started = time.perf_counter()
-    search, written = asked.search, []
-    stored = folder.store.graph(asked.graph)
-    whole = stored_sizes(stored)
-    room = MemoryRoom.within(memory_limit)
-    room.require_for_graph(READ.of(*whole), f"{stored.uri}: to read the graph for a plan", *whole)
-    graph = read_graph(stored, backend)
-    max_degree = max(int(degrees.max(initial=0)) for degrees in (graph.left_degrees, graph.right_degrees))
-    if search.min_left > 1 or search.min_right > 1:
-        graph, _ = peel(graph, search.min_left, search.min_right, in_place=True)
-        written.append(folder.write_table(folder.attempt_of("reduced.parquet"), graph.to_batches()))
+    started, search = time.perf_counter(), asked.search
+    graph, written, max_degree = _reduced(folder, asked, backend, memory_limit)
+    in_step = folder.store.graph(asked.graph).record().in_step is not None
     reduced = time.perf_counter()
     sizes = graph.n_edges, graph.n_left + graph.n_right
     room = MemoryRoom.within(memory_limit)
     room.require_for_graph(CUT.of(*sizes), f"{folder.uri}: to plan a run of {graph.n_edges:,} edges", *sizes)
-    side = choose_side(graph, search.side, search.min_left, search.min_right)
+    side = "left" if in_step else choose_side(graph, search.side, search.min_left, search.min_right)
     others = graph.right_degrees if side == "left" else graph.left_degrees
     wanted = asked.plan.partitions, asked.plan.memory_budget
     expected = None
@@ -167,6 +168,7 @@ def _plan(
         tell("search is not estimated", run=folder.run, reason="the limit of memory leaves no room for it")
     elif asked.asks == "bicliques":
         expected = _expected(graph, search, side, asked.publish)
+        expected = expected.as_bound() if in_step else expected
     seconds = None if expected is None else expected.search_seconds
     worth = worth_to(data_backend, search, cluster, graph.n_edges, int((others**2).sum()), seconds)
     n_left, n_right = (int((degrees > 0).sum()) for degrees in (graph.left_degrees, graph.right_degrees))
@@ -198,6 +200,50 @@ def _plan(
     if alone and stands.digest == found.digest:
         write_whole(folder, found, by_root, memory_limit)
     return stands
+
+
+def _reduced(
+    folder: RunFolder, asked: RunRecord, backend: str, memory_limit: int | None
+) -> tuple[BipartiteGraph, list[StoredFile], int | None]:
+    """Read what a run searches, and reduce it.
+
+    Returns the files that were written of it, too, and the most edges of a vertex of the whole
+    graph, where that was read.
+    """
+    search, stored = asked.search, folder.store.graph(asked.graph)
+    whole = stored_sizes(stored)
+    room = MemoryRoom.within(memory_limit)
+    if stored.record().in_step is not None:
+        room.require(BYTES_PER_ROW * stored_rows(stored), f"{stored.uri}: to find who was in step in its rows")
+        windows = expand(stored_table(stored), search).searched
+        right = pa.table({"right": column_of(windows.right)})
+        written = [folder.write_table(folder.attempt_of(WINDOWS_FILE), right)]
+        return windows.graph, [*written, _write_reduced(folder, windows.graph)], None
+    room.require_for_graph(READ.of(*whole), f"{stored.uri}: to read the graph for a plan", *whole)
+    graph = read_graph(stored, backend)
+    max_degree = max(int(n.max()) if n.size else 0 for n in (graph.left_degrees, graph.right_degrees))
+    if search.min_left == 1 and search.min_right == 1:
+        return graph, [], max_degree
+    graph, _ = peel(graph, search.min_left, search.min_right, in_place=True)
+    return graph, [_write_reduced(folder, graph)], max_degree
+
+
+def _write_reduced(folder: RunFolder, graph: BipartiteGraph) -> StoredFile:
+    return folder.write_table(folder.attempt_of("reduced.parquet"), graph.to_batches())
+
+
+def check_in_step(search: SearchSettings, publish: PublishSettings) -> None:
+    """Refuse what a run of groups in step cannot be; raises InputError."""
+    why_not = {
+        "groups in step are searched from the left side; leave out side = 'right'": search.side == "right",
+        "both sides of groups in step are stored; leave out columns = 'smaller'": publish.columns == "smaller",
+        "what groups in step are beyond chance is no column of a run; leave surprise out of objectives, and ask top, show"
+        " or find by surprise": "surprise" in publish.objectives,
+        "groups in step are searched on the CPU; leave out backend = 'cuda'": search.backend == "cuda",
+    }
+    for reason, holds in why_not.items():
+        if holds:
+            raise InputError(reason)
 
 
 def _write_what_is_asked(folder: RunFolder, asked: RunRecord) -> None:

@@ -17,6 +17,9 @@ from bicliq.pipeline.store.commits import partition_name
 from bicliq.pipeline.store.layout import RunFolder
 from bicliq.pipeline.store.records import PlanRecord, Side, Subgraph
 
+WINDOWS_FILE = "windows.parquet"
+"""The right vertex of each window that a run of groups in step searches."""
+
 PLAN_COLUMNS = ["order", "root", "cost", "partition"]
 
 
@@ -76,6 +79,8 @@ def place_plan(
     not_worth: str | None = None,
 ) -> Placement:
     """Decide the same by parts of the settings."""
+    if planned.if_written(WINDOWS_FILE) is not None:
+        cannot = "groups in step are searched on the CPU"
     seconds = None if planned.expected is None else float(planned.expected["search_seconds"])
     work = {"n_edges": planned.n_edges, "paths": planned.est_cost}
     return place_run(data_backend, search, cluster, **work, seconds=seconds, cannot=cannot, not_worth=not_worth)
@@ -110,4 +115,12 @@ def read_run_graph(folder: RunFolder, backend: str = "cpu") -> BipartiteGraph:
     reduced = folder.planned.if_written("reduced.parquet")
     if reduced is None:
         return read_graph(folder.graph, backend)
-    return read_edges(folder, reduced, *folder.graph.record().sizes, backend)
+    n_left, n_right = folder.graph.record().sizes
+    right = right_of_windows(folder)
+    return read_edges(folder, reduced, n_left, n_right if right is None else len(right), backend)
+
+
+def right_of_windows(folder: RunFolder) -> Int32s | None:
+    """Read the right vertices of the windows that a run searches; None: it has no windows."""
+    file = folder.planned.if_written(WINDOWS_FILE)
+    return None if file is None else values_of(folder.read_table(file)["right"])

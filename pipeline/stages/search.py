@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, Literal
@@ -19,7 +19,7 @@ from bicliq.pipeline.placement.device import encodes
 from bicliq.pipeline.placement.where import CPU_SEARCH, Backend, Place, check_backends, place_data, place_search
 from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
-from bicliq.pipeline.stages.in_step import count_in_step
+from bicliq.pipeline.stages.in_step import GroupStream, count_in_step, search_windows
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 from bicliq.pipeline.stages.limits import Cut, Limits
 from bicliq.pipeline.stages.partition import Partition, ready_partition
@@ -107,40 +107,12 @@ def _search_to_file(
     file = folder.attempt_name(number)
     started = time.perf_counter()
     part = ready_partition(folder, number)
-    settings = folder.asked.search
-    asked: dict[str, Any] = {
-        "side": part.side,
-        "roots": part.roots,
-        "left_ids": part.left_ids,
-        "right_ids": part.right_ids,
-        "left_hashes": part.left_hashes,
-        "right_hashes": part.right_hashes,
-        "min_left": settings.min_left,
-        "min_right": settings.min_right,
-        "min_edges": settings.min_edges,
-        "threads": threads,
-    }
-    graph = part.indptr, part.indices, part.n_right
-    publish = folder.asked.publish
+    publish, in_step = folder.asked.publish, folder.graph.record().in_step is not None
     on_device = backend == "cuda" and not cut.room and encodes(publish, _most_neighbours(part))
-    stream: kernels.Stream[Any]
-    if backend == "cpu" and not cut.room:
-        stream = kernels.stream_row_groups(*graph, layout_of(publish, _terms(folder)), **asked)
-    elif not cut.room and publish.columns == "smaller" and "surprise" not in publish.objectives:
-        stream = kernels.stream_smaller_sides(*graph, on_device=on_device, **asked)
-    else:
-        stream = kernels.stream_maximal_bicliques(
-            *graph,
-            max_bicliques=cut.room.max_bicliques,
-            backend=backend,
-            on_device=on_device,
-            until=(lambda: cut.due(sink.bytes)) if cut.room else None,
-            **asked,
-        )
-    with stream, folder.sink(file) as sink:
-        batches = stream if progress is None else _told(stream, progress)
+    with folder.sink(file) as sink, _stream(folder, part, threads, cut, sink, backend, on_device=on_device) as stream:
+        batches: Iterable[Any] = stream if progress is None else _told(stream, progress)
         writer = DeviceBicliqueWriter(sink, publish) if on_device else biclique_writer(folder, sink, threads)
-        digest = _write_bicliques(batches, writer, _hashes(folder) if cut.room else None)
+        digest = _write_bicliques(batches, writer, _hashes(folder) if cut.room or in_step else None)
     result = stream.result
     return Commit(
         stored=(sink.file(file),),
@@ -156,19 +128,49 @@ def _search_to_file(
     )
 
 
+def _stream(
+    folder: RunFolder, part: Partition, threads: int, cut: Cut, sink: Any, backend: Backend, *, on_device: bool
+) -> kernels.Stream[Any] | GroupStream:
+    """Search a partition for what its run asks for, in the form in which it is written."""
+    settings, publish = folder.asked.search, folder.asked.publish
+    until = (lambda: cut.due(sink.bytes)) if cut.room else None
+    if folder.graph.record().in_step is not None:
+        return search_windows(part, settings, threads, until, cut.room.max_bicliques)
+    graph = part.indptr, part.indices, part.n_right
+    asked: dict[str, Any] = {
+        "side": part.side,
+        "roots": part.roots,
+        "left_ids": part.left_ids,
+        "right_ids": part.right_ids,
+        "left_hashes": part.left_hashes,
+        "right_hashes": part.right_hashes,
+        "min_left": settings.min_left,
+        "min_right": settings.min_right,
+        "min_edges": settings.min_edges,
+        "threads": threads,
+    }
+    if backend == "cpu" and not cut.room:
+        return kernels.stream_row_groups(*graph, layout_of(publish, _terms(folder)), **asked)
+    if not cut.room and publish.columns == "smaller" and "surprise" not in publish.objectives:
+        return kernels.stream_smaller_sides(*graph, on_device=on_device, **asked)
+    return kernels.stream_maximal_bicliques(
+        *graph, max_bicliques=cut.room.max_bicliques, backend=backend, on_device=on_device, until=until, **asked
+    )
+
+
 def _most_neighbours(part: Partition) -> int:
     """The largest degree: no biclique has more vertices on a side."""
     return max(int(np.diff(part.indptr).max(initial=0)), int(np.bincount(part.indices).max(initial=0)))
 
 
-def _told(stream: kernels.Stream[Any], progress: Callable[[Any], None]) -> Iterator[Any]:
+def _told(stream: kernels.Stream[Any] | GroupStream, progress: Callable[[Any], None]) -> Iterator[Any]:
     """Pass batches or row groups on, and say after each how far the search has come."""
     for batch in stream:
         yield batch
         progress(stream.progress())
 
 
-def _write_bicliques(batches: Iterator[Any], writer: BicliqueWriter, hashes: Any | None = None) -> int | None:
+def _write_bicliques(batches: Iterable[Any], writer: BicliqueWriter, hashes: Any | None = None) -> int | None:
     """Write batches as row groups, or row groups as they are.
 
     Returns the digest of what was written, made of these hashes of labels, where a limit may keep

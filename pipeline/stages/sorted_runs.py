@@ -105,13 +105,14 @@ class SortedRuns:
     room
         The memory that there is for all of it.
     in_memory
-        Whether the rows are kept in memory, as a window of time is, and no runs are made of them.
+        Whether the rows are kept in memory, as of a window of time and of groups in step, and no
+        runs are made of them.
     later
         What the stages after it need of the graph.
     """
 
     def __init__(self, source: str, settings: IngestSettings, room: MemoryRoom, in_memory: bool, later: Later) -> None:
-        self._in_memory = in_memory or settings.window is not None
+        self._in_memory = in_memory or settings.window is not None or settings.in_step is not None
         self.source, self.settings, self.room = source, settings, room
         self.n_rows = self._let_go = 0
         self._later, self._beyond = later, BeyondLimit(0, "")
@@ -153,7 +154,8 @@ class SortedRuns:
             self.room.require(self._beyond.needed, self._beyond.what, in_all)
         if self._in_memory and self._let_go:
             needed, n = BESIDE_ROWS + ROW_SHARE * (self._let_go + rows.bytes), rows.counts["rows_read"]
-            why = "a window of time" if self.settings.window is not None else "an update"
+            timed = "a table for groups in step" if self.settings.in_step is not None else "an update"
+            why = "a window of time" if self.settings.window is not None else timed
             self.room.require(needed, f"{self.source}: {why} is read in memory, and for its {n:,} rows")
 
     def _add(self, rows: KeptRows) -> None:

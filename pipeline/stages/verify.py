@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,9 @@ import numpy as np
 from bicliq import kernels
 from bicliq.pipeline.errors import BicliqError, DamageError, InputError, StorageError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
+from bicliq.pipeline.graphs.in_step import Windows
 from bicliq.pipeline.settings import PublishSettings
+from bicliq.pipeline.stages.in_step import expand, stored_table
 from bicliq.pipeline.stages.partition import read_partition
 from bicliq.pipeline.stages.planned import Plan, read_plan, read_run_graph
 from bicliq.pipeline.stages.publish import named, total_digest
@@ -249,8 +251,10 @@ class _RunCheck:
         plan = None
         with contextlib.suppress(BicliqError):  # the inventory names it
             plan = read_plan(self._folder)
+        windows = None
         try:
-            graph = read_run_graph(self._folder)
+            windows = self._windows
+            graph = read_run_graph(self._folder) if windows is None else windows.graph
         except BicliqError as error:
             graph = None
             problems.append(f"{self._folder.place}: its bicliques are not checked against the graph: {error}")
@@ -264,7 +268,7 @@ class _RunCheck:
         if other is not None:  # whatever partition it is: all are searched again by a repair
             problems.append(other)
             read.wrong = sorted(self._commits)
-        checker = RowChecker(graph, self._plan.side, self._asked.search, hashes, plan)
+        checker = RowChecker(graph, self._plan.side, self._asked.search, hashes, plan, windows)
         in_store = self._folder.store.graph(self._asked.graph)
         sides, surprise = LargerSides(in_store), Surprise(in_store)  # the graph is read once for all threads
         look = partial(self._look_at, checker=checker, publish=self._asked.publish, sides=sides, surprise=surprise)
@@ -286,14 +290,22 @@ class _RunCheck:
         parts = parts_of(self._folder, asked, self._plan.digest, whole, ())
         try:
             plan, search = read_plan(self._folder), asked.search
-            graph = graph_to_search(read_graph(self._folder.store.graph(asked.graph)), search)
-            checker = RowChecker(graph, plan.side, search, None)
+            in_store, windows = self._folder.store.graph(asked.graph), self._windows
+            graph = graph_to_search(read_graph(in_store), search) if windows is None else windows.graph
+            checker = RowChecker(graph, plan.side, search, None, windows=windows)
             check = RootCheck(place, graph, plan, search, list(parts.values()), checker)
             problems = check.problems(roots, seed, set(whole))
         except BicliqError as error:
             return [f"{place}: its roots are not searched again: {error}"]
         read.roots, read.wrong = check.searched, sorted({*read.wrong, *check.wrong})
         return problems
+
+    @cached_property
+    def _windows(self) -> Windows | None:
+        """Expand the rows of the graph anew, of a run of groups in step."""
+        assert self._asked is not None
+        graph = self._folder.store.graph(self._asked.graph)
+        return None if graph.record().in_step is None else expand(stored_table(graph), self._asked.search).searched
 
     def _data(
         self, commit: Commit, checker: RowChecker, look: Callable[..., RowsRead], read: _Read, picked: Any

@@ -19,6 +19,7 @@ from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from bicliq.pipeline.graphs.reduce import reduce
 from bicliq.pipeline.settings import SearchSettings
+from bicliq.pipeline.stages.in_step import GroupStream, search_windows
 from bicliq.pipeline.stages.partition import Layout, Partition
 from bicliq.pipeline.stages.planned import Plan
 from bicliq.pipeline.stages.verify_rows import RowChecker, in_words
@@ -119,8 +120,10 @@ class RootCheck:
         if not chosen.size:
             return wrong
         by_root = self._graph if plan.side == "left" else self._graph.transpose()
-        no_hashes = np.zeros(self._graph.n_left, np.uint64), np.zeros(self._graph.n_right, np.uint64)
-        layout = Layout.of(plan, by_root, no_hashes)
+        right_of = None if self._checker.windows is None else self._checker.windows.right
+        n_right = self._graph.n_right if right_of is None else int(right_of.max(initial=-1)) + 1
+        no_hashes = np.zeros(self._graph.n_left, np.uint64), np.zeros(n_right, np.uint64)
+        layout = Layout.of(plan, by_root, no_hashes, right_of)
         for number in np.unique(plan.partition[chosen]).tolist():
             order = chosen[plan.partition[chosen] == number]
             found = self._compared(number, plan.roots[order], layout.cut(number, order))
@@ -174,7 +177,16 @@ class RootCheck:
 
     def _searched(self, cut: Partition) -> Iterator[pa.Table]:
         """Search the roots of a subgraph."""
-        stream = kernels.stream_maximal_bicliques(
+        stream: kernels.BicliqueStream | GroupStream = (
+            search_windows(cut, self._search) if self._checker.windows is not None else self._bicliques(cut)
+        )
+        with stream:
+            for batch in stream:
+                lists = batch.left_offsets, batch.left, batch.right_offsets, batch.right
+                yield table_of([*lists, np.diff(batch.left_offsets), np.diff(batch.right_offsets), batch.root], SCHEMA)
+
+    def _bicliques(self, cut: Partition) -> kernels.BicliqueStream:
+        return kernels.stream_maximal_bicliques(
             cut.indptr,
             cut.indices,
             cut.n_right,
@@ -187,10 +199,6 @@ class RootCheck:
             min_right=self._search.min_right,
             min_edges=self._search.min_edges,
         )
-        with stream:
-            for batch in stream:
-                lists = batch.left_offsets, batch.left, batch.right_offsets, batch.right
-                yield table_of([*lists, np.diff(batch.left_offsets), np.diff(batch.right_offsets), batch.root], SCHEMA)
 
     def _surplus(self, number: int, stored: _Stored, seen: npt.NDArray[np.bool_]) -> list[str]:
         """Name what is stored of a partition and was not found."""

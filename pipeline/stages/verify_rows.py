@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from bicliq import kernels
 from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.graphs.in_step import Windows
 from bicliq.pipeline.settings import SearchSettings
 from bicliq.pipeline.stages.planned import Plan
 from bicliq.pipeline.store.biclique_reader import BicliqueReader
@@ -81,7 +82,10 @@ def wrong_values(name: str, file: BicliqueReader, group: int, table: pa.Table, o
 
 
 class RowChecker:
-    """Checks rows of a data file: their lists, their thresholds, and some against the graph."""
+    """Checks rows of a data file: their lists, their thresholds, and some against the graph.
+
+    Of groups in step `graph` has the `windows`.
+    """
 
     def __init__(
         self,
@@ -90,8 +94,10 @@ class RowChecker:
         search: SearchSettings,
         hashes: tuple[Hashes, Hashes] | None,
         plan: Plan | None = None,
+        windows: Windows | None = None,
     ) -> None:
         self.graphs = None if graph is None else (graph, graph.transpose())
+        self.windows = windows
         self.plan = plan
         self.side = side
         self.search = search
@@ -148,12 +154,15 @@ class RowChecker:
         left, right, root = row["left"], row["right"], row["root"]
         if not left or not right or min(left + right) < 0:
             return "a side is empty or holds a negative id"
-        if max(left) >= by_left.n_left or max(right) >= by_left.n_right:
+        n_right = by_left.n_right if self.windows is None else int(self.windows.right.max(initial=-1)) + 1
+        if max(left) >= by_left.n_left or max(right) >= n_right:
             return "an id is not in the graph"
         if sorted(set(left)) != left or sorted(set(right)) != right:
             return "a list is not ascending"
         if root not in (left if self.side == "left" else right):
             return f"the root {root} is not a member of the {self.side} side"
+        if self.windows is not None:
+            return self.windows.why_not(left, right)
         if _common(by_left, left) != right:
             return "the right side is not the set of all common neighbours of the left side"
         if _common(by_right, right) != left:

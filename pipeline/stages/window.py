@@ -18,11 +18,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bicliq.pipeline.columns import values_of
+from bicliq.pipeline.graphs.actions import micros_of
+from bicliq.pipeline.store.acted import ROWS_FILE
 from bicliq.pipeline.store.layout import GraphFolder
 from bicliq.pipeline.store.records import StoredGraph
 from bicliq.pipeline.times import parse_duration, parse_jump
-
-ROWS_FILE = "rows.parquet"
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -92,6 +92,27 @@ class TimedRows:
         last = np.ones(len(keys), np.bool_)
         np.not_equal(keys[1:], keys[:-1], out=last[:-1])
         return self.where(order[last])
+
+    def each_once(self) -> TimedRows:
+        """Return actions by right vertex, time and left vertex, each once, and without weights.
+
+        Examples
+        --------
+        >>> rows = TimedRows(np.int32([1, 0, 1]), np.int32([0, 0, 0]), np.array([5.0, 5.0, 5.0]), None, 0.0)
+        >>> rows.each_once().left.tolist()
+        [0, 1]
+        """
+        order, first = self.as_actions()
+        return replace(self.where(order[first]), weight=None)
+
+    def as_actions(self) -> tuple[Int64s, npt.NDArray[np.bool_]]:
+        """Return that order of the rows, and which of them differ from the one before."""
+        micros = micros_of(self.time)
+        order = np.lexsort((self.time, self.left, micros, self.right))
+        keys, micros = self.keys[order], micros[order]
+        first = np.ones(len(order), np.bool_)
+        first[1:] = (keys[1:] != keys[:-1]) | (micros[1:] != micros[:-1])
+        return order, first
 
     def in_ids(self, left: Int64s, right: Int64s) -> TimedRows:
         """Return the rows with other ids: those at the places of the old ones."""
@@ -197,4 +218,4 @@ def read_rows(folder: GraphFolder, record: StoredGraph) -> TimedRows | None:
     table = folder.read_table(file)
     weight = values_of(table["weight"]) if "weight" in table.column_names else None
     left, right, time = (values_of(table[name]) for name in ("left", "right", "time"))
-    return TimedRows(left, right, time, weight, float(record.summary["latest"]))
+    return TimedRows(left, right, time, weight, float(record.summary.get("latest", -math.inf)))

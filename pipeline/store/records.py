@@ -63,6 +63,12 @@ class StoredGraph(Record, kind="graph", at="graph.json", files=GRAPH_FILES):
         return self.n_left, self.n_right
 
     @property
+    def in_step(self) -> str | None:
+        """How long a window is, where runs of the graph are of groups in step."""
+        found: str | None = self.summary.get("policies", {}).get("in_step")
+        return found
+
+    @property
     def source(self) -> dict[str, Any]:
         """The table that was read: uri, format, bytes, files."""
         return dict(self.summary.get("source", {}))
@@ -339,7 +345,7 @@ class RunRecord(
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced)(?P<attempt>-\w+)?\.parquet"):
+class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced|windows)(?P<attempt>-\w+)?\.parquet"):
     """What was planned.
 
     Parameters
@@ -360,7 +366,7 @@ class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced)(?P<
         What the search will find and cost, as a record of `pipeline.stages.expected.Expected`, and
         ``would_do``: thresholds that leave few bicliques. None of a count.
     max_degree
-        Most edges of a vertex of the whole graph; None of a plan that was made before it was kept.
+        Most edges of a vertex of the whole graph; None where the plan did not read it.
     """
 
     run: Name

@@ -25,6 +25,7 @@ from bicliq.pipeline.columns import column_of, empty_table, pandas_frame
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import warn
 from bicliq.pipeline.extras import needs
+from bicliq.pipeline.store.acted import Acted
 from bicliq.pipeline.store.biclique_reader import BicliqueReader, Int64s
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, schema_of, table_of_rows
 from bicliq.pipeline.store.choice import EVERYTHING, Choice, Int32s
@@ -98,6 +99,11 @@ class Run:
     def right_ids(self) -> pa.Array:
         """Original ids of the right vertices, by dense id."""
         return self._labels.right
+
+    @property
+    def acted(self) -> Acted | None:
+        """When vertices acted, where it is of groups in step."""
+        return self._labels.acted
 
     @cached_property
     def _opened(self) -> OpenedRun:
@@ -361,7 +367,10 @@ class Run:
         return left, right
 
     def labelled(self, table: pa.Table) -> pa.Table:
-        """Put original ids in the place of dense ones, in the lists and in the column root."""
+        """Put original ids in the place of dense ones, in the lists and in the column root.
+
+        Groups in step get the column windows (`pipeline.store.acted`).
+        """
         return self._labels.put_into(table)
 
     def _labelled(self, table: pa.Table, ids: bool) -> pa.Table:
@@ -375,13 +384,20 @@ class _Labels:
     left: pa.Array
     right: pa.Array
     side: str
+    acted: Acted | None
 
     @classmethod
     def read(cls, store: Store, graph: str, side: str) -> _Labels:
-        return cls(*read_labels(store.graph(graph)), side)
+        folder = store.graph(graph)
+        return cls(*read_labels(folder), side, Acted.of(folder))
 
     def put_into(self, table: pa.Table) -> pa.Table:
-        """Original ids in place of dense ones, in the lists and in the root column."""
+        """Original ids in place of dense ones, in the lists and in the root column.
+
+        Groups in step then have their windows.
+        """
+        if self.acted is not None:
+            table = table.append_column("windows", self.acted.windows(table))
         for name, labels in (("left", self.left), ("right", self.right)):
             chunks = [_take_lists(chunk, labels) for chunk in table[name].chunks]
             table = table.set_column(

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bicliq import kernels
+from bicliq.pipeline.store.acted import Acted, groups_of
 from bicliq.pipeline.store.bicliques import batches_of
 from bicliq.pipeline.store.edges import read_edge_columns
 from bicliq.pipeline.store.layout import GraphFolder
@@ -34,7 +35,8 @@ def of_sizes(by: By, left: Any, right: Any) -> Any:
 class Surprise:
     """How far bicliques of a stored graph are beyond chance, in nats: see `kernels.SurpriseTerms`.
 
-    The graph is read when it is first asked for.
+    Of groups in step: see `pipeline.graphs.moments.ByChance`. The graph is read when it is first
+    asked for.
 
     `graph`: whose degrees count.
 
@@ -57,13 +59,25 @@ class Surprise:
 
     def of(self, table: pa.Table) -> Floats:
         """Return the surprise of each biclique of dense ids: columns left, right, root."""
+        if self.acted is not None:
+            return np.array([self.acted.worth(*group)[0] for group in groups_of(table)], float)
         values = [self.terms.of(batch) for batch in batches_of(table)]
         return np.concatenate([np.zeros(0), *values])
 
     def expected(self, table: pa.Table) -> Floats:
         """Return how many edges chance gives each biclique of dense ids."""
-        pairs = zip(*(table[side].combine_chunks() for side in ("left", "right")), strict=True)
-        return np.array([self.terms.expected(left.values, right.values) for left, right in pairs], float)
+        if self.acted is not None:
+            return np.array([self.acted.worth(*group)[1] for group in groups_of(table)], float)
+        return np.array([self.terms.expected(*group) for group in groups_of(table)], float)
+
+    def of_group(self, left: Any, right: Any) -> tuple[float, float]:
+        """Return the surprise of a group of dense ids, and how many edges chance gives it."""
+        return self.terms.of_group(left, right) if self.acted is None else self.acted.worth(left, right)
+
+    @cached_property
+    def acted(self) -> Acted | None:
+        """When its vertices acted, of groups in step."""
+        return Acted.of(self.graph)
 
     @cached_property
     def terms(self) -> kernels.SurpriseTerms:

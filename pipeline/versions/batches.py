@@ -18,7 +18,7 @@ from bicliq.pipeline.store.taken import all_taken, holds_taken_alone
 
 
 def check_batch(
-    store: Store, before: RunRecord, extended: Extended, files: int, cost: int, asked: CheckSettings
+    store: Store, before: RunRecord, extended: Extended, files: int, cost: int | None, asked: CheckSettings
 ) -> list[dict[str, Any]]:
     """Check the table of an update.
 
@@ -33,7 +33,7 @@ def check_batch(
     files
         How many files it has.
     cost
-        Estimated work of the search for what changes, as paths of two edges.
+        Estimated work of the search for what changes, as paths of two edges; None: all is searched.
     asked
         The thresholds.
 

@@ -23,12 +23,14 @@ from bicliq.pipeline.graphs.bipartite import read_graph, stored_sizes
 from bicliq.pipeline.notify import failures_notified, notify_updated
 from bicliq.pipeline.placement.machine import machine_facts
 from bicliq.pipeline.placement.where import check_backends, place_changes
+from bicliq.pipeline.results.changes import changes_between
 from bicliq.pipeline.run import Job, Observer, chosen, finish, timed, work_through
-from bicliq.pipeline.settings import Settings
+from bicliq.pipeline.settings import NotifySettings, Settings
 from bicliq.pipeline.stages.extend import Extended, extend
 from bicliq.pipeline.stages.limits import GraphNeeds, Limits, MemoryRoom
 from bicliq.pipeline.stages.plan import plan_run
 from bicliq.pipeline.stages.planned import read_plan
+from bicliq.pipeline.stages.rejoin import Does, rejoin
 from bicliq.pipeline.stages.revise import revise, slide
 from bicliq.pipeline.stages.window import left_out
 from bicliq.pipeline.store.account import NOTHING_READ, account
@@ -47,6 +49,7 @@ from bicliq.pipeline.store.records import (
     Updated,
     Version,
 )
+from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.store.sizes import rank
 from bicliq.pipeline.store.states import OpenedRun, latest_run, read_run
 from bicliq.pipeline.store.taken import all_taken, holds_taken_alone, own_taken, take, with_taken
@@ -165,10 +168,9 @@ def _updated(
             raise InputError(f"{store.uri}: another update came between; nothing was changed: give the command again")
         made = _Update(store, parent, source, settings, delete, observer, holding, beside=parent != latest)
         found = made.done()
-        if made.committed is None:  # a full run has told of itself
-            return found
-        observer.told(notify_updated(settings, found.record()))
-        return _compacted(store, found, made.committed, settings)
+        if found.how in ("changes", "full run") and found.appeared is not None:  # a full run has told of itself
+            observer.told(notify_updated(settings, found.record()))
+        return found if made.committed is None else _compacted(store, found, made.committed, settings)
 
 
 def _compacted(store: Store, found: UpdateRecord, asked: RunRecord, settings: Settings) -> UpdateRecord:
@@ -225,7 +227,7 @@ class _Update:
         with self._folder.claim("update"):
             return self._commit(extended)
 
-    def _check(self, extended: Extended, cost: int) -> None:
+    def _check(self, extended: Extended, cost: int | None) -> None:
         """Check what is joined before it is joined; what is taken away is not checked."""
         if not self._delete:
             asked, files = self._settings.checks, len(self._files)
@@ -237,6 +239,9 @@ class _Update:
         graph, limit = self._store.graph(self._graph), self._settings.search.memory_limit
         MemoryRoom.within(limit).require(EXTENDED.of(*stored_sizes(graph)), f"{graph.uri}: to change the graph")
         how: Any = {"backend": self._settings.data_backend, "memory_limit": limit}
+        if self._in_step:
+            does: Does = "take away" if self._delete else "join" if self._holding is None else "replace"
+            return rejoin(self._store, self._graph, self._holding or self._source, reading, does, **how)
         if self._holding is not None:
             return revise(self._store, self._graph, self._holding, reading, **how)
         if reading.window is not None:
@@ -248,6 +253,10 @@ class _Update:
     @property
     def _graph(self) -> str:
         return self._before.asked.graph
+
+    @cached_property
+    def _in_step(self) -> str | None:
+        return self._store.graph(self._graph).record().in_step
 
     @property
     def _published(self) -> tuple[Manifest, PlanRecord]:
@@ -315,15 +324,7 @@ class _Update:
     def _commit(self, extended: Extended) -> UpdateRecord:
         before = self._before.asked
         with timed("prepare", self._observer, self._seconds):
-            least = {name: getattr(before.search, name) for name in ("min_left", "min_right", "min_edges")}
-            larger = self._graph if self._delete else extended.record.graph
-            steps = [Step(extended.larger, larger, (extended.left, extended.right), self._delete, least)]
-            if len(extended.gone[0]):
-                gone = Step(read_graph(self._store.graph(self._graph)), self._graph, extended.gone, True, least)
-                steps = [gone, *(step for step in steps if len(step.edges[0]))]
-            changes = Difference(steps)
-            self._check(extended, changes.cost)
-            way = changes.way(self._published[0].bicliques)
+            changes, way = self._way(extended)
         summary = extended.record.summary
         asked = RunRecord(
             run=self._folder.run,
@@ -356,7 +357,7 @@ class _Update:
             dropped_by_window=summary["dropped_by_window"],
             left_window=summary.get("left_window", 0),
         )
-        if way.how == "changes":
+        if way.how == "changes" and changes is not None:
             try:
                 return self._changed(asked, did, changes, way, extended)
             except kernels.TooManyError as error:
@@ -364,6 +365,22 @@ class _Update:
                 way = Way("full run", f"{error}, where {expected} were expected: a full run is cheaper")
                 did = replace(did, how=way.how, reason=way.reason)
         return self._searched_whole(replace(asked, update=did), way, extended)
+
+    def _way(self, extended: Extended) -> tuple[Difference | None, Way]:
+        """What changes, and whether it is searched alone; of groups in step all is searched."""
+        before = self._before.asked
+        if self._in_step:
+            self._check(extended, None)
+            return None, Way("full run", "groups in step may come and go with any row: all are searched")
+        least = {name: getattr(before.search, name) for name in ("min_left", "min_right", "min_edges")}
+        larger = self._graph if self._delete else extended.record.graph
+        steps = [Step(extended.larger, larger, (extended.left, extended.right), self._delete, least)]
+        if len(extended.gone[0]):
+            gone = Step(read_graph(self._store.graph(self._graph)), self._graph, extended.gone, True, least)
+            steps = [gone, *(step for step in steps if len(step.edges[0]))]
+        changes = Difference(steps)
+        self._check(extended, changes.cost)
+        return changes, changes.way(self._published[0].bicliques)
 
     def _taken_before(self) -> dict[str, Any]:
         """The files that versions took before this one, as its record says it.
@@ -386,16 +403,21 @@ class _Update:
         call = self._settings.model_copy(
             update={"search": self._settings.search.model_copy(update=dict.fromkeys(vars(Limits())))}
         )
-        job = Job(call, self._observer, self._store, planned=planned, seconds=self._seconds)
+        observer, changed = self._observer, dict[str, Any]()
+        if self._in_step:  # what appeared is told, and not the whole run
+            call = call.model_copy(update={"notify": NotifySettings()})
+            observer = replace(observer, told=lambda content: None)
+        job = Job(call, observer, self._store, planned=planned, seconds=self._seconds)
         work_through(job, chosen("check"))
         summary = finish(job)
-        return replace(
-            self._record(
-                self._folder.run, self._folder.published(), "full run", way.reason, extended, None, summary.bytes
-            ),
-            workers=len(summary.busy),
-            placement=summary.placement,
+        if self._in_step:
+            with timed("compare", self._observer, self._seconds):
+                found = changes_between(open_run(self._store, self._folder.run), self._parent.run)
+                changed = {"appeared": found.count("appeared"), "vanished": found.count("vanished")}
+        record = self._record(
+            self._folder.run, self._folder.published(), "full run", way.reason, extended, None, summary.bytes
         )
+        return replace(record, workers=len(summary.busy), placement=summary.placement, **changed)
 
     def _changed(
         self, asked: RunRecord, did: Updated, changes: Difference, way: Way, extended: Extended
@@ -556,6 +578,7 @@ class _Update:
             placement={} if did is None else did.placement,
             bytes=added,
             seconds={**seconds, "total": round(sum(seconds.values()), 6)},
+            in_step=self._in_step,
             account=NOTHING_READ if extended is None else account(extended.record.summary),
         )
 

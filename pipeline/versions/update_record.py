@@ -30,13 +30,15 @@ class UpdateRecord:
     rows_read, edges, unchanged, gone
         Rows of the table; different edges that were joined or taken away; those that were there
         already, or were not there; and edges that went as others were joined: those that left a
-        window of time, or that a file held which was taken anew.
+        window of time, or that a file held which was taken anew. Of groups in step an edge counts
+        for each of its times.
     dropped_by_window
         Rows of the table that lie before the window of time, and are in no version.
     left_window
         Rows that the version before held and that left the window of time.
     appeared, vanished
-        Maximal bicliques that are new, and that are no longer; None: a full run does not tell.
+        Maximal bicliques that are new, and that are no longer; None: a full run does not tell,
+        unless it is of groups in step.
     bicliques, digest
         Those of the version, and their set digest, 16 hex digits.
     n_left, n_right, n_edges
@@ -53,6 +55,8 @@ class UpdateRecord:
     compacted
         The run that the version was written as, whole, since its layers had grown heavy (`reason`
         says so); None: it was not.
+    in_step
+        How long a window is, where `bicliques` are groups in step.
     seconds
         Duration of each stage, and ``total``.
     account
@@ -89,6 +93,7 @@ class UpdateRecord:
     checks: list[dict[str, Any]]
     seconds: dict[str, float]
     compacted: str | None = None
+    in_step: str | None = None
     account: dict[str, Any] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:

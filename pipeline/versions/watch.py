@@ -20,7 +20,6 @@ from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.run import Observer, RunSummary, resume, run
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.edge_table import POLICIES
-from bicliq.pipeline.stages.ingest_policies import refuse_in_step
 from bicliq.pipeline.store.account import NOTHING_READ
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.log import latest_published
@@ -145,7 +144,6 @@ class Watch:
         again: bool = False,
     ) -> None:
         refuse_store_inside(place, settings.store)
-        refuse_in_step(settings.ingest)
         self._place, self._settings, self._replace, self._settle = place, settings, replace, settle
         self._store = Store.open(settings.store)
         self._aside = Quarantine(self._store)

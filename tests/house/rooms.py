@@ -6,7 +6,8 @@ all that is below it too. Modules of one room import each other freely, as long 
 it.
 
 Three storeys: flows above pipeline above kernels. In the pipeline, from below: bounds, columns,
-redact, errors, extras, events, settings, picture, formats and placement, store, graphs, stages,
+redact, errors, extras, events, settings, picture, formats and placement, store (above two of the
+graphs that are numbers alone), graphs, stages,
 results, report, rules, notify, stale, lineage, run, questions, versions, repair.
 """
 
@@ -80,7 +81,15 @@ MAY_IMPORT: dict[str, list[str]] = {
         "bicliq.kernels.cpu",
         "bicliq.kernels.cuda.*",
     ],  # it knows what can run where
-    "bicliq.pipeline.store": [*BASE, "bicliq.kernels", "bicliq.pipeline.placement.*"],
+    "bicliq.pipeline.graphs.actions": ["bicliq.pipeline.placement.*"],  # numbers alone: who acted when
+    "bicliq.pipeline.graphs.moments": ["bicliq.kernels", "bicliq.pipeline.graphs.actions"],
+    "bicliq.pipeline.store": [
+        *BASE,
+        "bicliq.kernels",
+        "bicliq.pipeline.placement.*",
+        "bicliq.pipeline.graphs.actions",
+        "bicliq.pipeline.graphs.moments",
+    ],
     "bicliq.pipeline.results": [*BASE, "bicliq.kernels", "bicliq.pipeline.store.*", "bicliq.pipeline.graphs.*"],
     "bicliq.pipeline.graphs": [
         *BASE,
@@ -88,6 +97,8 @@ MAY_IMPORT: dict[str, list[str]] = {
         "bicliq.pipeline.formats.*",
         "bicliq.pipeline.placement.*",
         "bicliq.pipeline.store.*",
+        "bicliq.pipeline.graphs.actions",
+        "bicliq.pipeline.graphs.moments",
     ],
     "bicliq.pipeline.stages": [*BELOW_STAGES, "bicliq.kernels"],
     "bicliq.pipeline.report": [

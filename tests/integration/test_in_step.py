@@ -14,8 +14,6 @@ from bicliq import kernels
 from bicliq.flows.cli.app import invoke
 from bicliq.kernels import available_memory
 from bicliq.pipeline.errors import CapacityError, InputError
-from bicliq.pipeline.settings import load_settings
-from bicliq.pipeline.versions.watch import Watch
 
 SHARES = """user,url,at
 ann,x,2026-01-01T00:00:00Z
@@ -197,20 +195,14 @@ def test_what_has_no_times_is_refused(tmp_path, capsys):
 
 
 def test_questions_without_groups_in_step_say_who_has_them(shares, tmp_path, capsys):
-    store = tmp_path / "store"
-    arguments = [shares, *COLUMNS, "--nulls", "drop", "--in-step", "60s"]
-    for command in (["run", "--store", str(store)], ["count"], ["clique"]):
-        name, *options = command
-        sizes = ["2", "2"] if name == "count" else []
-        assert invoke([name, arguments[0], *sizes, *arguments[1:], *options]) == 2
-        assert "is for find" in capsys.readouterr().err
-    assert not store.exists()
-    with pytest.raises(InputError, match="ask find again"):
-        bicliq.enumerate(shares, in_step="60s", **READ)
-    assert invoke(["run", shares, *COLUMNS, "--nulls", "drop", "--store", str(store)]) == 0
-    assert invoke(["update", *arguments, "--store", str(store)]) == 2
-    with pytest.raises(InputError, match="is for find"):
-        Watch(str(tmp_path / "arrive"), load_settings(store=str(store), ingest={"in_step": "60s"}))
+    arguments = [*COLUMNS, "--nulls", "drop", "--in-step", "60s"]
+    for command in (
+        ["count", shares, "2", "2"],
+        ["clique", shares],
+        ["count", shares, "2", "2", "--store", str(tmp_path)],
+    ):
+        assert invoke([*command, *arguments]) == 2
+        assert "is for runs, find, estimate" in capsys.readouterr().err
 
 
 def test_a_time_before_dates_is_refused():

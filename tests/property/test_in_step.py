@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
+from typing import Any
+
+import fsspec
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -12,7 +16,14 @@ import bicliq
 from bicliq import kernels
 from bicliq.pipeline.graphs import actions as actions_module
 from bicliq.pipeline.graphs.actions import MICROSECONDS, Actions
-from bicliq.pipeline.graphs.in_step import Moments, groups_among, windows_of
+from bicliq.pipeline.graphs.in_step import groups_among, windows_of
+from bicliq.pipeline.graphs.moments import Moments
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.stages.in_step import count_in_step
+from bicliq.pipeline.stages.verify import verify
+from bicliq.pipeline.stages.verify_roots import EVERY_ROOT
+from bicliq.pipeline.store.layout import Store
 from tests.nightly import drawn
 from tests.reference.in_step import Action, GroupInStep, beyond_chance, groups_in_step, window_of
 
@@ -44,13 +55,13 @@ def found(rows: list[Action], length: int, min_left: int, min_right: int, min_ed
     micros = length * MICROSECONDS
     actions = actions_of(rows).that_may_be(micros, min_left, min_right)
     windows = windows_of(actions, micros, min_left, 6)
-    by_window, moments = windows.by_window(), Moments(actions, micros)
+    moments = Moments(actions, micros)
     groups: list[GroupInStep] = []
     least = {"min_left": min_left, "min_right": min_right, "min_edges": min_edges}
     graph = windows.graph
     with kernels.stream_maximal_bicliques(graph.indptr, graph.indices, graph.n_right, **least) as stream:
         for batch in stream:
-            some = groups_among(batch, windows, by_window, min_right, min_edges)
+            some = groups_among(batch, windows, min_right, min_edges)
             for i in range(len(some)):
                 left, right = (ids[ends[i] : ends[i + 1]] for ends, ids in some.lists.values())
                 told = [window_of(left.tolist(), r, rows, length) for r in right.tolist()]
@@ -170,3 +181,61 @@ def test_what_no_group_has_is_left_out_before_windows_are_made():
     ring = [(u, r, 1000 * r) for u in (4, 5) for r in (0, 1)]
     kept = actions_of([*popular, *ring]).that_may_be(10 * MICROSECONDS, 2, 2)
     assert sorted(set(kept.left.tolist())) == [4, 5]
+
+
+def written(rows: list[Action]) -> pa.Table:
+    columns = zip(*((f"u{u}", f"r{r}", t / 10) for u, r, t in rows), strict=True)
+    return pa.table(dict(zip(("who", "what", "at"), map(list, columns), strict=True)))
+
+
+def groups_and_windows(bicliques: bicliq.Bicliques) -> dict[GroupInStep, list[tuple[int, int]]]:
+    told = {}
+    for row in bicliques.to_arrow().to_pylist():
+        left, right = (frozenset(int(label[1:]) for label in row[side]) for side in ("left", "right"))
+        spans = [tuple(round(10 * w[end].timestamp()) for end in ("start", "end")) for w in row["windows"]]
+        order = [int(label[1:]) for label in row["right"]]
+        told[left, right] = [span for _, span in sorted(zip(order, spans, strict=True))]
+    assert len(told) == len(bicliques)
+    return told
+
+
+def expected_in(rows: set[Action], length: int, least: tuple[int, int, int]) -> dict[GroupInStep, list[Any]]:
+    return {
+        (left, right): [window_of(left, r, rows, length) for r in sorted(right)]
+        for left, right in groups_in_step(rows, length, *least)
+    }
+
+
+@settings(FEW, max_examples=drawn(180))
+@given(
+    tables,
+    st.lists(st.tuples(st.booleans(), tables), max_size=3),
+    st.sampled_from([0, 1, 3, 100]),
+    sizes,
+    st.sampled_from([1, 2, 5]),
+)
+@example(ONE_IN_EACH, [(True, ONE_IN_EACH[:1]), (False, ONE_IN_EACH[:1])], 2, (1, 1, 1), 2)
+def test_a_run_and_its_versions_hold_the_groups_of_all_rows_that_are_there(rows, steps, length, least, partitions):
+    store = f"memory://in-step-{uuid.uuid4().hex}"
+    names = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
+    asked: Any = {"left": "who", "right": "what", "time": "at", "in_step": str(length / 10)}
+    given_settings = load_settings(store=store, ingest=asked, search=names, plan={"partitions": partitions})
+    run(written(rows), given_settings)
+    there = set(rows)
+    for delete, more in [(False, []), *steps]:
+        after = there - set(more) if delete else there | set(more)
+        if more and after:
+            before = set(expected_in(there, length, least))
+            done = bicliq.update(store, written(more), delete=delete)
+            assert done.edges == len(there ^ after)
+            assert done.unchanged == len(set(more)) - done.edges
+            if there != after:
+                now = set(expected_in(after, length, least))
+                assert (done.appeared, done.vanished) == (len(now - before), len(before - now))
+            there = after
+        found = bicliq.open(store)
+        assert groups_and_windows(found) == expected_in(there, length, least)
+        whole = count_in_step(written(sorted(there)), load_settings(ingest=asked, search=names), "digest")
+        assert (found.digest, len(found)) == (whole["digest"], whole["bicliques"])
+        assert verify(Store.open(store), found.run.run, roots=EVERY_ROOT).problems == []
+    fsspec.filesystem("memory").rm(store, recursive=True)
