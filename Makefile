@@ -98,7 +98,7 @@ test-oldest test-newest: test-%: setup-dev
 demo: setup
 	$(BIN)/bicliq run tests/data/out.edit-nawiki --store $(STORE)
 	$(BIN)/bicliq verify --store $(STORE)
-	$(BIN)/bicliq top -k 10 --store $(STORE)
+	$(BIN)/bicliq show --top 10 --store $(STORE)
 
 # Four processes, on two cores as well, since half of the time is waiting; tests of a file, and
 # those of one Prefect server, stay together (tests/conftest.py). Where such a process dies the

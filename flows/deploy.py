@@ -33,22 +33,10 @@ def etl_deployment(
 ) -> Deployment:
     """Make the deployment of a table's way to its store.
 
-    Parameters
-    ----------
-    source
-        Path or fsspec URL of the edge table that every run reads.
-    settings
-        Settings of every run.
-    name
-        Name of the deployment; None: that of `deployment_name`.
-    cron, interval
-        The schedule: a cron expression (UTC), or seconds between two runs; neither: runs are
-        started by hand.
-
-    Raises
-    ------
-    InputError
-        If both schedules are given, or one makes no sense; if the name is none.
+    `source`: path or fsspec URL of the edge table that every run reads. `settings`: settings of
+    every run. `name`: name of the deployment; None: that of `deployment_name`. `cron`, `interval`:
+    the schedule: a cron expression (UTC), or seconds between two runs; neither: runs are started by
+    hand. Raises InputError if both schedules are given, or one makes no sense; if the name is none.
     """
     from bicliq.flows.etl import etl
 
@@ -65,24 +53,11 @@ def serve(
 ) -> None:
     """Register deployments with their schedules and stay to run them, until interrupted.
 
-    Parameters
-    ----------
-    deployments
-        Those to run.
-    take_over
-        Whether a deployment of such a name that has another table or store may be replaced.
-    ready
-        Called with the name of each deployment, as soon as it is registered.
+    `deployments`: those to run. `take_over`: whether a deployment of such a name that has another
+    table or store may be replaced. `ready`: called with the name of each deployment, as soon as it
+    is registered. Raises KeyboardInterrupt at SIGINT, SIGTERM and SIGHUP, which end it; runs that
+    are on their way are ended, too. Raises InputError if there is no server, or a name is taken.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        At SIGINT, SIGTERM and SIGHUP, which end it; runs that are on their way are ended, too.
-    InputError
-        If there is no server, or a name is taken.
-
-    Notes
-    -----
     Runs of a deployment never overlap: one that is due while another is on its way is cancelled,
     since the next one does what is missing. Of runs that died before, the first look makes an end,
     so that what is due starts. The schedules are not paused when this process ends: another one

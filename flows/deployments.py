@@ -46,12 +46,7 @@ class Deployment:
     interval: float | None
 
     def check(self) -> None:
-        """Refuse a name or a schedule that makes no sense.
-
-        Raises
-        ------
-        InputError
-        """
+        """Refuse a name or a schedule that makes no sense."""
         if not self.name.strip() or re.search("[/%&<>]", self.name):
             raise InputError(f"--name {self.name!r}: a deployment's name needs a letter, and none of / % & < >")
         check_schedule(self.cron, self.interval)
@@ -60,20 +55,9 @@ class Deployment:
 def read_deployments(path: str | os.PathLike[str]) -> list[Deployment]:
     """Read a TOML file with a table a deployment, which is named like its table.
 
-    Parameters
-    ----------
-    path
-        The file. `flow` names one of `FLOWS`; `cron` or `interval` is the schedule; all else are
-        parameters of the flow: ``source``, ``settings``, ``asked`` …
-
-    Returns
-    -------
-    list of Deployment
-
-    Raises
-    ------
-    InputError
-        Where the file cannot be read, or names what is not there: with the table and the key.
+    `path`: the file. `flow` names one of `FLOWS`; `cron` or `interval` is the schedule; all else
+    are parameters of the flow: ``source``, ``settings``, ``asked`` …. Raises InputError where the
+    file cannot be read, or names what is not there: with the table and the key.
     """
     try:
         tables = tomllib.loads(Path(path).read_text(encoding="utf-8"))
@@ -123,12 +107,7 @@ def _check_parameters(place: str, flow: Any, parameters: dict[str, Any]) -> None
 
 
 def check_schedule(cron: Any, interval: Any) -> None:
-    """Refuse two schedules at once, and one that makes no sense.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse two schedules at once, and one that makes no sense."""
     if cron is not None and interval is not None:
         raise InputError("--cron and --interval contradict each other; give one of them")
     if interval is not None and not (isinstance(interval, (int, float)) and 1 <= interval <= LONGEST_INTERVAL):

@@ -49,15 +49,8 @@ def in_turn(function: Callable[P, R]) -> Callable[P, R]:
 def run_that_died(deployment: str) -> str | None:
     """Return the flow run that had the last turn on this machine, if its process is gone.
 
-    Parameters
-    ----------
-    deployment
-        Id of the deployment.
-
-    Returns
-    -------
-    str or None
-        Id of the flow run, which may have ended well; None: it lives, or there was none.
+    `deployment`: id of the deployment. Returns id of the flow run, which may have ended well; None:
+    it lives, or there was none.
     """
     try:
         with open(_place(deployment)) as file:

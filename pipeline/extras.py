@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.errors import InputError, StorageError
 from bicliq.pipeline.redact import without_secrets
 
 
@@ -100,6 +100,28 @@ def file_system(url: str, **options: Any) -> tuple[Any, str]:
         except ValueError as error:
             raise InputError(f"{shown}: this URL cannot be opened: {error}; give a path or an fsspec URL") from error
     return system, str(path)
+
+
+def is_local(system: Any) -> bool:
+    """Whether a file system is that of this machine."""
+    return "file" in (system.protocol if isinstance(system.protocol, tuple) else (system.protocol,))
+
+
+def new_file(url: str, *, overwrite: bool) -> tuple[Any, str]:
+    """Return the file system and the path of a file to write; one that is there is refused."""
+    system, path = file_system(url)
+    if not overwrite and system.exists(path):
+        raise InputError(f"{url}: is there already; name another file, or overwrite it")
+    return system, path
+
+
+@contextmanager
+def written(url: str) -> Iterator[None]:
+    """Say of a file that cannot be written what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{url}: cannot be written: {error}; check the folder and the space") from error
 
 
 def refuse_bytes(name: str) -> None:

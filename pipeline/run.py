@@ -197,7 +197,7 @@ def ingest_table(job: Job) -> None:
 
 
 def profile_graph(job: Job) -> None:
-    """Degrees, two-step work, components: what the plan reads."""
+    """Degrees, two-step work, components: what a report shows."""
     profile(job.store, job.graph, job.settings.data_backend, job.settings.search.memory_limit)
 
 
@@ -258,7 +258,7 @@ Stages: TypeAlias = "dict[str, Callable[[Any], None]]"
 
 STAGES: Stages = {
     "ingest": ingest_table,
-    "profile": profile_graph,
+    "profile": profile_graph,  # where it is asked for
     "plan": plan_graph,
     "check": check,
     "search": search,
@@ -336,7 +336,7 @@ def run(
             check_in_step(settings.search, settings.publish)
         check_machines(settings)
         job = Job(settings, observer or Observer(), Store.open(settings.store), source=source)
-        work_through(job, chosen("ingest", "profile", "plan", "check"), call)
+        work_through(job, chosen("ingest", "plan", "check"), call)
         found = finish(job, verify=verify, call=call)
         told.finished(found.record())
     return found
@@ -357,7 +357,7 @@ def run_graph(
     with failures_notified(settings, name), lineage_told(settings, store.graph(name).uri, lineage) as told:
         check_machines(settings)
         job = Job(settings, observer or Observer(), store, graph=name)
-        work_through(job, chosen("profile", "plan", "check"), call)
+        work_through(job, chosen("plan", "check"), call)
         found = finish(job, verify=verify, call=call)
         told.finished(found.record())
     return found

@@ -113,10 +113,8 @@ def _run(arguments: list[str], command: Any) -> int:
 def application(command: str | None = None) -> Any:
     """Build the commands, once a process.
 
-    Parameters
-    ----------
-    command
-        The one that is called; others are listed without options. None: all have their options.
+    `command`: the one that is called; others are listed without options. None: all have their
+    options.
     """
     app = typer.Typer(
         name="bicliq",

@@ -39,10 +39,10 @@ class Room:
 
     panel: str | None = None
     takes: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: TAKES)
-    _commands: dict[str, tuple[Command, str]] = field(default_factory=dict)
+    _commands: dict[str, tuple[Command, str, bool]] = field(default_factory=dict)
 
-    def command(self, name: str, *examples: str) -> Callable[[Command], Command]:
-        """Make a command of a function.
+    def command(self, name: str, *examples: str, hidden: bool = False) -> Callable[[Command], Command]:
+        """Make a command of a function; one that is `hidden` fell away, and does what it did.
 
         One that takes `settings` gets the options that `TAKES` lists for it.
         """
@@ -50,7 +50,7 @@ class Room:
         epilog = f"Example: {listed}" if len(examples) == 1 else f"Examples:\n\n{listed}"
 
         def register(function: Command) -> Command:
-            self._commands[name] = function, epilog
+            self._commands[name] = function, epilog, hidden
             return function
 
         return register
@@ -58,16 +58,13 @@ class Room:
     def app(self, only: str | None = None) -> typer.Typer:
         """Build their part of the application.
 
-        Parameters
-        ----------
-        only
-            The command that is called, whose options are made; the others are listed alone, since
-            to make all options takes as long as a small run. None: all have their options.
+        `only`: the command that is called, whose options are made; the others are listed alone,
+        since to make all options takes as long as a small run. None: all have their options.
         """
         app = typer.Typer()
-        for name, (function, epilog) in self._commands.items():
+        for name, (function, epilog, hidden) in self._commands.items():
             made = self._whole(name, function) if only in (None, name) else _listed(function)
-            app.command(name, epilog=epilog, cls=_Strict, rich_help_panel=self.panel)(made)
+            app.command(name, epilog=epilog, cls=_Strict, rich_help_panel=self.panel, hidden=hidden)(made)
         return app
 
     def _whole(self, name: str, function: Command) -> Command:

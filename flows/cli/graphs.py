@@ -59,13 +59,11 @@ def plan(settings: Settings, graph: GraphName, json: Json = False) -> None:
     """Plan a run over an ingested graph: side, order, partitions and their cost."""
     from bicliq.flows.cli import console
     from bicliq.pipeline.stages.plan import plan as plan_run
-    from bicliq.pipeline.stages.profile import profile as profile_graph
     from bicliq.pipeline.store.layout import Store
 
     store = Store.open(settings.store, create=False)
     name = store.find_graph(graph)
     limit = settings.search.memory_limit
-    profile_graph(store, name, settings.data_backend, limit)
     where = settings.data_backend, settings.cluster
     planned = plan_run(
         store, name, settings.search, settings.plan, *where, publish=settings.publish, memory_limit=limit

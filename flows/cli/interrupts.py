@@ -54,13 +54,8 @@ def lasting_interrupts() -> Iterator[Interrupts]:
 
     A block that cleans up because of an interrupt is left alone, unless there is a second Ctrl-C.
 
-    Yields
-    ------
-    Interrupts
-        What came.
+    Yields what came.
 
-    Notes
-    -----
     An alarm of the operating system reminds. Nothing is done beside the main thread, or where the
     program has its own answer to interrupts; SIGTERM and SIGHUP are left alone where they are
     ignored (`nohup`) or have one.

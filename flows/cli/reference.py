@@ -133,6 +133,8 @@ def _rows(command: Any, taken: Sequence[str]) -> list[str]:
 
 def _commands(group: Any, name: str) -> Iterator[tuple[str, Any]]:
     for each, command in sorted(group.commands.items()):
+        if command.hidden:
+            continue
         if hasattr(command, "commands"):
             yield from _commands(command, f"{name} {each}")
         else:

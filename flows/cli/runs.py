@@ -58,7 +58,7 @@ def runs(settings: Settings, json: Json = False) -> None:
         warn("no version came", reason=stale)
 
 
-@room.command("top", "bicliq top -k 20 --by left --store wiki-store")
+@room.command("top", "bicliq top -k 20 --by left --store wiki-store", hidden=True)
 def top(
     settings: Settings,
     run: RunName = None,
@@ -70,7 +70,7 @@ def top(
     time_limit: OfTables = None,
     json: Json = False,
 ) -> None:
-    """Show the largest bicliques of a run, with their original ids."""
+    """Show the largest bicliques of a run, with their original ids: `show --top`."""
     from bicliq.flows.cli import console, groups
     from bicliq.pipeline.results.export import with_times_in_words
     from bicliq.pipeline.store.results import open_run
@@ -105,7 +105,11 @@ Surprising = Annotated[
 ]
 
 
-@room.command("show", "bicliq show --with-left ann --min-right 3 --page 2 --store wiki-store")
+@room.command(
+    "show",
+    "bicliq show --top 20 --by left --store wiki-store",
+    "bicliq show --with-left ann --min-right 3 --page 2 --store wiki-store",
+)
 def show(
     settings: Settings,
     run: RunName = None,
@@ -119,7 +123,7 @@ def show(
     with_right: Members = None,
     min_surprise: Surprising = None,
     page: Annotated[int, typer.Option("--page", min=1, max=2**62, help="Which page, largest first.")] = 1,
-    size: Annotated[int, typer.Option("--size", min=1, max=2**24, help="Bicliques on a page.")] = 20,
+    size: Annotated[int, typer.Option("--size", "--top", "-k", min=1, max=2**24, help="Bicliques on a page.")] = 20,
     by: By = "edges",
     null: Tables = 0,
     seed: Seed = 0,

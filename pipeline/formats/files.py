@@ -19,7 +19,7 @@ from fsspec.spec import AbstractBufferedFile
 
 from bicliq.pipeline.bounds import EXHAUSTED, is_exhausted
 from bicliq.pipeline.errors import UNANSWERED, CapacityError, InputError, is_timeout
-from bicliq.pipeline.extras import file_system, refuse_bytes
+from bicliq.pipeline.extras import file_system, is_local, refuse_bytes
 from bicliq.pipeline.words import brief, shown
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
@@ -257,8 +257,7 @@ def _refuse_special(fs: Any, path: str, source: str) -> None:
 
     Opening a pipe may wait for ever, and a device may never end.
     """
-    local = "file" in (fs.protocol if isinstance(fs.protocol, tuple) else (fs.protocol,))
-    if local and os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+    if is_local(fs) and os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise InputError(
             f"{source}: is a pipe or a device, which may never end and cannot be read twice; write what it gives to a"
             " file first"

@@ -25,7 +25,6 @@ from bicliq.pipeline.stages.limits import GraphNeeds, MemoryRoom, of_a_run
 from bicliq.pipeline.stages.partition import Partition, cut_partitions, ready_partition
 from bicliq.pipeline.stages.plan import plan
 from bicliq.pipeline.stages.planned import place_partitions, read_plan
-from bicliq.pipeline.stages.profile import profile
 from bicliq.pipeline.stages.search_run import SearchProgress
 from bicliq.pipeline.store.counts import commit_count, examine_counts, vertices_name
 from bicliq.pipeline.store.layout import RunFolder, Store
@@ -52,7 +51,6 @@ def of_a_count(edges: int, vertices: int) -> int:
 def plan_count(store: Store, graph: str, asked: CountAsked, settings: Settings) -> tuple[str, str]:
     """Plan the run whose partitions are counted; returns its name and the search of all of them."""
     limit = settings.search.memory_limit
-    profile(store, graph, settings.data_backend, limit)
     folder = store.graph(graph)
     MemoryRoom.within(limit).require(CHOSEN.of(*stored_sizes(folder)), f"{folder.uri}: to choose how to count")
     place = place_graph(settings.data_backend, stored_edges(folder))

@@ -9,8 +9,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from bicliq.pipeline.errors import InputError, StorageError
-from bicliq.pipeline.extras import file_system
+from bicliq.pipeline.extras import new_file, written
 from bicliq.pipeline.store.layout import Store
 
 
@@ -47,16 +46,12 @@ def write_page(place: str | os.PathLike[str], text: Callable[[], str], *, overwr
     made. Raises StorageError where it cannot be written.
     """
     place = os.fspath(place)
-    system, target = file_system(place)
-    if not overwrite and system.exists(target):
-        raise InputError(f"{place}: is there already; name another file, or overwrite it")
+    system, target = new_file(place, overwrite=overwrite)
     content = text().encode()
-    try:
+    with written(place):
         system.makedirs(system._parent(target), exist_ok=True)
         with system.open(target, "wb") as file:
             file.write(content)
-    except OSError as error:
-        raise StorageError(f"{place}: cannot be written: {error}; check the folder and the space") from error
     return place
 
 

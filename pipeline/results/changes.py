@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,14 +12,13 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from bicliq.pipeline.columns import empty_table, folded, values_of, words_column
-from bicliq.pipeline.errors import InputError, StorageError
-from bicliq.pipeline.extras import file_system
+from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.bipartite import Int32s
 from bicliq.pipeline.results.changed import Changed, Held, Progress, in_one_alone
 from bicliq.pipeline.results.counterparts import counterparts
+from bicliq.pipeline.results.export import format_of, write_file
 from bicliq.pipeline.store.biclique_reader import Int64s
 from bicliq.pipeline.store.bicliques import SCHEMA
 from bicliq.pipeline.store.choice import EVERYTHING, Choice
@@ -163,35 +160,8 @@ class Changes:
         place = os.fspath(path)
         if not place.lower().endswith((".parquet", ".jsonl")):
             raise InputError(f"{place}: which format? End the name on .parquet or .jsonl")
-        fs, target = file_system(place)
-        if fs.exists(target) and not overwrite:
-            raise InputError(f"{place}: is there already; name another file, or overwrite it")
-        rows = 0
-        try:
-            with fs.open(target, "wb") as file, contextlib.ExitStack() as open_writer:
-                writer = None
-                for table in self._rows():
-                    if not place.lower().endswith(".parquet"):
-                        for row in table.to_pylist():
-                            file.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
-                    else:
-                        writer = writer or open_writer.enter_context(
-                            pq.ParquetWriter(file, table.schema, compression="zstd")
-                        )
-                        writer.write_table(table)
-                    rows += table.num_rows
-        except OSError as error:
-            raise StorageError(f"{place}: cannot be written: {error}; check the folder and the space") from error
-        return rows
-
-    def _rows(self) -> Iterator[pa.Table]:
-        """All of the wanted sizes, with the column ``change``; one table of each kind at least."""
-        kinds: tuple[Kind, Kind] = ("appeared", "vanished")
-        for kind in kinds:
-            wanted = self._wanted(kind)
-            for first in range(0, max(len(wanted), 1), AT_A_TIME):
-                part = self._named(kind, wanted[first : first + AT_A_TIME])
-                yield part.add_column(0, "change", pa.repeat(kind, len(part)))
+        write_file(_Rows(self), place, format_of(place), overwrite=overwrite)
+        return self.count("appeared") + self.count("vanished")
 
     def _wanted(self, kind: Kind) -> Int64s:
         """Rows of the sizes that are wanted."""
@@ -288,6 +258,36 @@ class Changes:
         """Whether new labels made numbers text: then they are shown as text on both sides."""
         sides = ("left_ids", "right_ids")
         return any(getattr(self.before, side).type != getattr(self.after, side).type for side in sides)
+
+
+class _Rows:
+    """All that changed, of the wanted sizes, as a file has it."""
+
+    sheet = "changes"
+
+    def __init__(self, changes: Changes) -> None:
+        self._changes = changes
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns: change, left, right, n_left, n_right."""
+        return self._table("appeared", np.zeros(0, np.int64)).schema
+
+    def batches(self) -> Iterator[pa.Table]:
+        """Yield what appeared, and what vanished."""
+        kinds: tuple[Kind, Kind] = ("appeared", "vanished")
+        for kind in kinds:
+            wanted = self._changes._wanted(kind)
+            for first in range(0, len(wanted), AT_A_TIME):
+                yield self._table(kind, wanted[first : first + AT_A_TIME])
+
+    def rows_of(self, batch: pa.Table) -> list[dict[str, Any]]:
+        """The rows of a batch for JSON Lines."""
+        return list(batch.to_pylist())
+
+    def _table(self, kind: Kind, rows: Int64s) -> pa.Table:
+        part = self._changes._named(kind, rows)
+        return part.add_column(0, "change", pa.repeat(kind, len(part)))
 
 
 def changes_between(

@@ -25,7 +25,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from bicliq.pipeline.errors import InputError, StorageError
-from bicliq.pipeline.extras import file_system, needs
+from bicliq.pipeline.extras import file_system, is_local, needs, new_file, written
 from bicliq.pipeline.results.bicliques import Bicliques
 from bicliq.pipeline.store.acted import in_words
 
@@ -177,15 +177,12 @@ def write_file(
     Raises InputError where the file is there already, or cannot be there. Raises StorageError where
     it cannot be written; what was there before is still there.
     """
-    system, target = file_system(place)
-    if kind in LOCAL and not _is_local(system):
+    if kind in LOCAL and not is_local(file_system(place)[0]):
         raise InputError(f"{place}: {LOCAL[kind]} is written to a local disk only; give a path")
-    is_there = system.exists(target)
-    if is_there and not overwrite:
-        raise InputError(f"{place}: is there already; name another file, or overwrite it")
+    system, target = new_file(place, overwrite=overwrite)
     text = _Text(DELIMITERS.get(kind, ""), place.lower().endswith(".gz"), bom)
-    try:
-        if kind == "delta" and is_there:
+    with written(place):
+        if kind == "delta" and system.exists(target):
             _write_delta(count, system, target)
         else:
             with _beside(system, target) as unfinished:
@@ -195,8 +192,6 @@ def write_file(
                     _write_csv(count, system, unfinished, text)
                 else:
                     WRITERS[kind](count, system, unfinished)
-    except OSError as error:
-        raise StorageError(f"{place}: cannot be written: {error}; check the folder and the space") from error
     return int(system.du(target))
 
 
@@ -227,10 +222,6 @@ def _beside(system: Any, target: str) -> Iterator[str]:
         if system.exists(unfinished):
             system.rm(unfinished, recursive=True)
         raise
-
-
-def _is_local(system: Any) -> bool:
-    return "file" in (system.protocol if isinstance(system.protocol, tuple) else (system.protocol,))
 
 
 class _Counted:

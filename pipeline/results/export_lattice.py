@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.extras import file_system
+from bicliq.pipeline.extras import new_file
 from bicliq.pipeline.results.concepts import BATCH
 from bicliq.pipeline.results.diagram import diagram_of
 from bicliq.pipeline.results.export import graphml_node, text_file, write_file, xml_attribute
@@ -56,9 +56,7 @@ def checked_lattice_format(path: str | os.PathLike[str], *, overwrite: bool = Fa
     if kind is None:
         raise InputError(f"{place}: which format? A lattice is written to a name that ends on .{', .'.join(WRITERS)}")
     for each in (place, edges_path(place)) if kind == "parquet" else (place,):
-        system, target = file_system(each)
-        if system.exists(target) and not overwrite:
-            raise InputError(f"{each}: is there already; name another file, or overwrite it")
+        new_file(each, overwrite=overwrite)
     return kind
 
 

@@ -17,10 +17,11 @@ import pyarrow.compute as pc
 from bicliq.pipeline.errors import DamageError, InputError
 from bicliq.pipeline.events import tell, warn
 from bicliq.pipeline.settings import CheckSettings
+from bicliq.pipeline.stages.profile import profile
 from bicliq.pipeline.store.labels import read_labels
 from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.log import last_of_source
-from bicliq.pipeline.store.records import Checks, Profile
+from bicliq.pipeline.store.records import Checks
 
 CheckState = Literal["pass", "warn", "fail"]
 SIDES = ("left", "right")
@@ -61,7 +62,7 @@ class Check:
 def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSettings) -> list[Check]:
     """Check the input of a planned run, and write its checks.json.
 
-    `store`, `run`: a planned run whose graph is profiled. `summary`: what ingest read and dropped
+    `store`, `run`: a planned run. `summary`: what ingest read and dropped
     (`pipeline.stages.ingest.GraphRecord.summary`). `asked`: the thresholds. Raises InputError where
     a check failed and the settings say that this stops the run.
 
@@ -71,7 +72,6 @@ def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSet
     folder, planned = store.run(run), store.run(run).planned
     source = summary["source"]["uri"]
     last = _last_run(store, run, source)
-    profile = store.graph(planned.graph).read(Profile)
     rows = int(summary["rows_read"])
     dropped = sum(int(n) for name, n in summary.items() if name.startswith("dropped_"))
     compare_labels = last is not None and (asked.labels_warn, asked.labels_fail) != (None, None)
@@ -79,7 +79,7 @@ def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSet
         "rows": None if last is None else abs(rows - last.rows) / max(last.rows, 1),
         "dropped": dropped / max(rows, 1),
         "labels": _share_of_new_labels(store, planned.graph, last.graph) if last and compare_labels else None,
-        "degree": max(profile.max_left_degree, profile.max_right_degree),
+        "degree": planned.max_degree if planned.max_degree is not None else _max_degree(store, planned.graph),
         "paths": planned.est_cost,
     }
     checks = judge(run, values, asked)
@@ -104,6 +104,12 @@ def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSet
             f" same, {all_the_same}"
         )
     return checks
+
+
+def _max_degree(store: Store, graph: str) -> int:
+    """Most edges of a vertex, where the plan does not say it."""
+    found = profile(store, graph)
+    return max(found.max_left_degree, found.max_right_degree)
 
 
 def _is_known(folder: RunFolder, record: Checks) -> bool:

@@ -154,7 +154,7 @@ def _plan(
 ) -> PlanRecord:
     """Read a graph, reduce it and group its roots, where its arrays lie, and write the plan."""
     started, search = time.perf_counter(), asked.search
-    graph, written = _reduced(folder, asked, backend, memory_limit)
+    graph, written, max_degree = _reduced(folder, asked, backend, memory_limit)
     in_step = folder.store.graph(asked.graph).record().in_step is not None
     reduced = time.perf_counter()
     sizes = graph.n_edges, graph.n_left + graph.n_right
@@ -190,6 +190,7 @@ def _plan(
         partitions=int(found.partition.max(initial=-1)) + 1,
         est_bytes=est_bytes,
         est_cost=int(found.cost.sum()),
+        max_degree=max_degree,
         digest=found.digest,
         expected=None if expected is None else {**expected.record(), "would_do": would_do(expected.thresholds)},
         seconds={"reduce": round(reduced - started, 6), "plan": round(time.perf_counter() - reduced, 6)},
@@ -203,8 +204,12 @@ def _plan(
 
 def _reduced(
     folder: RunFolder, asked: RunRecord, backend: str, memory_limit: int | None
-) -> tuple[BipartiteGraph, list[StoredFile]]:
-    """Read what a run searches, and reduce it; returns the files that were written of it, too."""
+) -> tuple[BipartiteGraph, list[StoredFile], int | None]:
+    """Read what a run searches, and reduce it.
+
+    Returns the files that were written of it, too, and the most edges of a vertex of the whole
+    graph, where that was read.
+    """
     search, stored = asked.search, folder.store.graph(asked.graph)
     whole = stored_sizes(stored)
     room = MemoryRoom.within(memory_limit)
@@ -213,13 +218,14 @@ def _reduced(
         windows = expand(stored_table(stored), search).searched
         right = pa.table({"right": column_of(windows.right)})
         written = [folder.write_table(folder.attempt_of(WINDOWS_FILE), right)]
-        return windows.graph, [*written, _write_reduced(folder, windows.graph)]
+        return windows.graph, [*written, _write_reduced(folder, windows.graph)], None
     room.require_for_graph(READ.of(*whole), f"{stored.uri}: to read the graph for a plan", *whole)
     graph = read_graph(stored, backend)
+    max_degree = max(int(n.max()) if n.size else 0 for n in (graph.left_degrees, graph.right_degrees))
     if search.min_left == 1 and search.min_right == 1:
-        return graph, []
+        return graph, [], max_degree
     graph, _ = peel(graph, search.min_left, search.min_right, in_place=True)
-    return graph, [_write_reduced(folder, graph)]
+    return graph, [_write_reduced(folder, graph)], max_degree
 
 
 def _write_reduced(folder: RunFolder, graph: BipartiteGraph) -> StoredFile:

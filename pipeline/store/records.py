@@ -365,6 +365,8 @@ class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced|wind
     expected
         What the search will find and cost, as a record of `pipeline.stages.expected.Expected`, and
         ``would_do``: thresholds that leave few bicliques. None of a count.
+    max_degree
+        Most edges of a vertex of the whole graph; None where the plan did not read it.
     """
 
     run: Name
@@ -380,6 +382,7 @@ class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced|wind
     digest: str
     seconds: dict[str, float]
     expected: dict[str, Any] | None = None
+    max_degree: Count | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

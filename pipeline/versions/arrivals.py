@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.extras import file_system
+from bicliq.pipeline.extras import file_system, is_local
 from bicliq.pipeline.formats.files import TABLES, bare_name, input_errors
 from bicliq.pipeline.versions.sources import last_change
 
@@ -119,7 +119,7 @@ def _found(fs: Any, path: str) -> tuple[dict[str, Any], bool]:
     if kind is None and any(mark in path for mark in "*?["):
         found = fs.glob(path, detail=True)
         return {name: info for name, info in found.items() if info["type"] != "directory"}, False
-    if kind is None and (_is_local(fs) or _kind(fs, path.split("/", 1)[0]) is None):
+    if kind is None and (is_local(fs) or _kind(fs, path.split("/", 1)[0]) is None):
         raise InputError(f"{fs.unstrip_protocol(path)}: no such folder; make it, or check the path")
     return fs.find(path, detail=True), True
 
@@ -131,13 +131,9 @@ def _kind(fs: Any, path: str) -> str | None:
         return None
 
 
-def _is_local(fs: Any) -> bool:
-    return "file" in (fs.protocol if isinstance(fs.protocol, tuple) else (fs.protocol,))
-
-
 def _is_file(fs: Any, name: str, info: dict[str, Any]) -> bool:
     """Whether it is a file, or a link to one: fsspec says "other" of links, pipes and devices."""
-    return info["type"] == "file" or (_is_local(fs) and os.path.isfile(name))
+    return info["type"] == "file" or (is_local(fs) and os.path.isfile(name))
 
 
 def _is_meant(name: str) -> bool:

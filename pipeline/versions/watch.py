@@ -145,7 +145,8 @@ class Watch:
     ) -> None:
         refuse_store_inside(place, settings.store)
         self._place, self._settings, self._replace, self._settle = place, settings, replace, settle
-        self._aside = Quarantine(Store.open(settings.store))
+        self._store = Store.open(settings.store)
+        self._aside = Quarantine(self._store)
         self._quarantine = self._aside if quarantine else None
         self._left_aside: set[Why] = {"rejected"}
         if quarantine:
@@ -155,6 +156,7 @@ class Watch:
         self._one_by_one = False
         self._same: set[Arrival] = set()
         self._looked = False
+        self._asked: RunRecord | None = None  # of the latest run, as the last look found it
 
     def take(self, observer: Observer | None = None) -> Taken:
         """Look, and take what is new and settled.
@@ -167,8 +169,7 @@ class Watch:
         new are read twice: for their checksums, and for their rows. What a process left that was
         killed is finished by the first look.
         """
-        seen = observer or Observer()
-        store = Store.open(self._settings.store)
+        seen, store = observer or Observer(), self._store
         with store.root.claim("watch"):
             killed = None if self._looked else _unfinished(store)
             self._looked = True
@@ -177,56 +178,39 @@ class Watch:
                 return Taken(self._place, store.uri, _sources(store, killed), run=found)
             with failures_notified(self._settings, self._place):
                 latest = latest_published(store)
-                asked = None if latest is None else store.run(latest).record()
-                entries = {} if asked is None else all_taken(store, asked)
+                self._asked = None if latest is None else store.run(latest).record()
+                entries = {} if self._asked is None else all_taken(store, self._asked)
                 self._taken = {key: entry for key, entry in entries.items() if not entry.deleted}
-                self._refuse_unfit(asked)
-                ready, waiting, passed_over, left = self._settled(asked)
-                new, changed, aside = self._sorted_out(asked, ready)
+                self._refuse_unfit()
+                ready, waiting, passed_over, left = self._settled()
+                new, changed, aside = self._sorted_out(ready)
             about = Taken(self._place, store.uri, (), waiting, passed_over, left, quarantined=tuple(aside))
             if not new and not changed:
                 over = {"waiting": len(waiting), "passed_over": len(passed_over), "set_aside": len(left)}
                 tell("nothing new", place=self._place, **over)
                 return about
             if self._quarantine is None:
-                return self._join(store, latest, asked, new, changed, about, self._settings, seen)
+                return self._join(new, changed, about, self._settings, seen)
             with failures_notified(self._settings, self._place):
-                return self._join_or_set_aside(store, latest, asked, new, changed, about, seen)
+                return self._join_or_set_aside(new, changed, about, seen)
 
     def _join(
-        self,
-        store: Store,
-        latest: str | None,
-        asked: RunRecord | None,
-        new: list[Arrival],
-        changed: list[Arrival],
-        about: Taken,
-        settings: Settings,
-        seen: Observer,
+        self, new: list[Arrival], changed: list[Arrival], about: Taken, settings: Settings, seen: Observer
     ) -> Taken:
         """Take files together."""
         uris = tuple(sorted(file.uri for file in (*new, *changed)))
         names = tuple(map(without_secrets, uris))
         files = Files(f"{self._place} ({len(uris)} new)", uris)
         tell("files arrived", place=self._place, files=len(uris), changed=len(changed))
-        if latest is None:
-            return replace(about, files=names, run=self._begin(store, files, settings, seen))
-        holding = self._holding(asked, uris) if changed else None
+        if self._asked is None:
+            return replace(about, files=names, run=self._begin(files, settings, seen))
+        holding = self._holding(uris) if changed else None
         if len(uris) == 1:
             files = Files(names[0], uris)
-        made = update(files, settings, latest if changed else None, observer=seen, holding=holding)
+        made = update(files, settings, self._asked.run if changed else None, observer=seen, holding=holding)
         return replace(about, files=names, update=made)
 
-    def _join_or_set_aside(
-        self,
-        store: Store,
-        latest: str | None,
-        asked: RunRecord | None,
-        new: list[Arrival],
-        changed: list[Arrival],
-        about: Taken,
-        seen: Observer,
-    ) -> Taken:
+    def _join_or_set_aside(self, new: list[Arrival], changed: list[Arrival], about: Taken, seen: Observer) -> Taken:
         """Take files together, or, where that fails, one by one; set aside what cannot be taken.
 
         Files that changed since they were taken need each other, and stay together.
@@ -235,7 +219,7 @@ class Watch:
         whole = len(parts) == 1 or not self._one_by_one
         now = (new, changed) if whole else parts[0]
         try:
-            made = self._join(store, latest, asked, *now, about, _silent_about_failures(self._settings), seen)
+            made = self._join(*now, about, _silent_about_failures(self._settings), seen)
         except InputError as error:
             if whole and len(parts) > 1:
                 self._one_by_one = True
@@ -253,18 +237,16 @@ class Watch:
 
     # ---- what is there ---------------------------------------------------------------------------
 
-    def _settled(
-        self, asked: RunRecord | None
-    ) -> tuple[list[Arrival], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    def _settled(self) -> tuple[list[Arrival], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Unknown files that are settled; the others; what is not meant, and what is set aside."""
-        first, aside = self._unknown(asked, look(self._place))
+        first, aside = self._unknown(look(self._place))
         if not first.files:
             return [], (), first.passed_over, aside
         time.sleep(self._settle)
-        ready, written = settled(first, self._unknown(asked, look(self._place))[0])
+        ready, written = settled(first, self._unknown(look(self._place))[0])
         return ready, tuple(without_secrets(file.uri) for file in written), first.passed_over, aside
 
-    def _unknown(self, asked: RunRecord | None, seen: Look) -> tuple[Look, tuple[str, ...]]:
+    def _unknown(self, seen: Look) -> tuple[Look, tuple[str, ...]]:
         """Leave out the files that were taken, and have the size and time that they had then.
 
         And those that are set aside; returns which of these were rolled back or rejected, too.
@@ -277,9 +259,7 @@ class Watch:
         left = tuple(without_secrets(f.uri) for f in fresh if why[f] in self._left_aside - {"could not be taken"})
         return replace(seen, files=tuple(f for f in fresh if why[f] not in self._left_aside)), left
 
-    def _sorted_out(
-        self, asked: RunRecord | None, files: list[Arrival]
-    ) -> tuple[list[Arrival], list[Arrival], list[dict[str, Any]]]:
+    def _sorted_out(self, files: list[Arrival]) -> tuple[list[Arrival], list[Arrival], list[dict[str, Any]]]:
         """Tell new files from those that changed, and from those that are set aside.
 
         Such that were only touched are none of these.
@@ -287,7 +267,7 @@ class Watch:
         new, changed, aside = [], [], []
         for file in files:
             try:
-                if self._is_new(asked, file):
+                if self._is_new(file):
                     new.append(file)
                 elif file not in self._same:
                     changed.append(file)
@@ -297,7 +277,7 @@ class Watch:
                 aside.append(self._set_aside(file, sentence(error)))
         return new, changed, aside
 
-    def _is_new(self, asked: RunRecord | None, file: Arrival) -> bool:
+    def _is_new(self, file: Arrival) -> bool:
         """Whether no version took a file of this name; one that is as it was is remembered."""
         name = without_secrets(file.uri)
         taken = {key: entry for key, entry in self._taken.items() if name_of_key(key) == name}
@@ -313,29 +293,30 @@ class Watch:
 
     # ---- what is made of it ----------------------------------------------------------------------
 
-    def _begin(self, store: Store, files: Files, settings: Settings, observer: Observer) -> RunSummary:
+    def _begin(self, files: Files, settings: Settings, observer: Observer) -> RunSummary:
         """Search the first files; what they are is written down before the search."""
         with failures_notified(settings, self._place):
             taken = source_files(files)
 
         def remember(name: str) -> None:
             refuse_changed(taken)
-            take(store.run(name), taken_entries(taken, name), alone=True)
+            take(self._store.run(name), taken_entries(taken, name), alone=True)
 
         return run(files, settings, replace(observer, planned=remember))
 
-    def _refuse_unfit(self, asked: RunRecord | None) -> None:
+    def _refuse_unfit(self) -> None:
         """Refuse what is asked for otherwise than the first run was, and a run of unknown files.
 
         Which files such a run holds matters only where a file that is taken twice changes weights.
         """
-        sums = "sum" in (self._settings.ingest.duplicates, self._known_policies(asked).get("duplicates"))
-        if asked and sums and own_taken(Store.open(self._settings.store), asked) is None:
+        asked = self._asked
+        sums = "sum" in (self._settings.ingest.duplicates, self._known_policies().get("duplicates"))
+        if asked and sums and own_taken(self._store, asked) is None:
             raise InputError(
                 f"{self._settings.store}: which files its run holds is not known, and with duplicates = 'sum' none may"
                 " count twice; begin another store with a watch"
             )
-        self._refuse_other_policies(asked)
+        self._refuse_other_policies()
         for group, names in FIXED.items():
             for name in names if asked else ():
                 given, known = (getattr(getattr(of, group), name) for of in (self._settings, asked))
@@ -345,9 +326,9 @@ class Watch:
                         " or begin another store"
                     )
 
-    def _refuse_other_policies(self, asked: RunRecord | None) -> None:
+    def _refuse_other_policies(self) -> None:
         """Refuse what no file is to blame for, so that none is set aside for it."""
-        given, known = self._settings.ingest, self._known_policies(asked)
+        given, known = self._settings.ingest, self._known_policies()
         for name in POLICIES if self._quarantine is not None and known else ():
             if name in given.model_fields_set and getattr(given, name) != known.get(name):
                 raise InputError(
@@ -355,10 +336,10 @@ class Watch:
                     " for; leave it out, or begin another store"
                 )
 
-    def _holding(self, asked: RunRecord | None, uris: tuple[str, ...]) -> Files:
+    def _holding(self, uris: tuple[str, ...]) -> Files:
         """Return all files that the version with changed files holds; all others must be there."""
         with failures_notified(self._settings, self._place):
-            why_not = self._why_not_anew(asked)
+            why_not = self._why_not_anew()
             if why_not is not None:
                 raise InputError(
                     f"{self._place}: a file cannot be taken anew: {why_not}; begin another store with all files"
@@ -369,24 +350,23 @@ class Watch:
             kept = [known.get(name, name) for name in names]
             for name, uri in zip(names, kept, strict=True):
                 found = look_at(uri)
-                if found is None or self._sorted_out(asked, list(self._unknown(asked, Look((found,), ()))[0].files))[1]:
+                if found is None or self._sorted_out(list(self._unknown(Look((found,), ()))[0].files))[1]:
                     raise InputError(
                         f"{name}: is {'gone' if found is None else 'changed, too'}, and which edges only the file had that"
                         " is taken anew cannot be said without it; put it back as it was, or begin another store"
                     )
         return Files(f"{self._place} ({len(kept) + len(uris)} files)", (*kept, *uris))
 
-    def _known_policies(self, asked: RunRecord | None) -> dict[str, Any]:
-        """Policies of the graph of a run."""
-        if asked is None:
+    def _known_policies(self) -> dict[str, Any]:
+        """Policies of the graph of the latest run."""
+        if self._asked is None:
             return {}
-        graph = Store.open(self._settings.store).graph(asked.graph)
-        return dict(graph.record().summary["policies"])
+        return dict(self._store.graph(self._asked.graph).record().summary["policies"])
 
-    def _why_not_anew(self, asked: RunRecord | None) -> str | None:
-        if asked is None or not holds_taken_alone(Store.open(self._settings.store), asked):
+    def _why_not_anew(self) -> str | None:
+        if self._asked is None or not holds_taken_alone(self._store, self._asked):
             return "the run has edges of which no file is known (it was not begun by a watch, or edges were taken away)"
-        if "error" in (self._settings.ingest.duplicates, self._known_policies(asked).get("duplicates")):
+        if "error" in (self._settings.ingest.duplicates, self._known_policies().get("duplicates")):
             return "all files are then read as one table, in which duplicates = 'error' forbids what they share"
         return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -44,7 +45,7 @@ def test_run_prints_the_contract(tmp_path, capsys):
     assert int(record["digest"], 16) > 0
     assert record["backend"].split("-")[0] in ("cpu", "cuda")
     assert record["threads"] >= 1
-    assert set(record["seconds"]) == {"ingest", "profile", "plan", "check", "search", "publish", "total"}
+    assert set(record["seconds"]) == {"ingest", "plan", "check", "search", "publish", "total"}
     assert record["seconds"]["total"] == pytest.approx(
         sum(v for k, v in record["seconds"].items() if k != "total"), abs=1e-3
     )
@@ -100,8 +101,12 @@ def test_top_shows_the_largest_with_their_labels(published, capsys):
     sizes = [row["n_left"] for row in rows]
     assert sizes == sorted(sizes, reverse=True)
     assert all(len(row["left"]) == row["n_left"] for row in rows)
+    shown = said(capsys, "show", "--store", published, "--top", "3", "--by", "left")
+    assert [{name: row[name] for name in shown["bicliques"][0]} for row in rows] == shown["bicliques"]
     assert invoke(["top", "--store", published]) == 0
     assert "the 10 largest" in capsys.readouterr().out
+    assert invoke(["--help"]) == 0
+    assert not re.search(r"^│ top ", capsys.readouterr().out, re.M), "an alias of show --top"
 
 
 def test_verify_says_what_is_wrong(published, tmp_path, capsys):

@@ -21,7 +21,6 @@ from tests.real_graphs import DATA
 EDGES = str(DATA / "UCforum.adj")
 STAGES = [
     "table ingested",
-    "graph profiled",
     "run planned",
     "run expected",
     "search begun",

@@ -14,6 +14,7 @@ import openpyxl
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
 import bicliq
 from bicliq.flows.cli import invoke
@@ -62,7 +63,9 @@ def read(path: str, kind: str) -> list[tuple[int, str, str]]:
         ends = [(u, v) if nodes[u]["kind"] == "biclique" else (v, u) for u, v in graph.edges]
         return sorted((int(u.split()[1]), nodes[v]["kind"], nodes[v]["label"]) for u, v in ends)
     if kind == "delta":
-        return members(pl.read_delta(path).to_dicts())
+        found = members(DeltaTable(path).to_pyarrow_table().to_pylist())
+        assert found == members(pl.read_delta(path).to_dicts())
+        return found
     with duckdb.connect(path, read_only=True) as database:
         assert database.sql("SELECT count(*) FROM bicliques").fetchall()[0][0] > 0
         return sorted(database.sql("SELECT biclique_id, side, label FROM members").fetchall())

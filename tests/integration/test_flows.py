@@ -39,7 +39,7 @@ def test_the_etl_flow_does_what_the_plain_functions_do(tmp_path, prefect_server)
     store = str(tmp_path / "store")
     started = time.perf_counter()
     record = etl(EDGES, {"store": store, "plan": {"partitions": 7}, "cluster": {"workers": 2}}, verify=True)
-    stages = {"ingest", "profile", "plan", "check", "search", "publish", "verify"}
+    stages = {"ingest", "plan", "check", "search", "publish", "verify"}
     assert set(record["seconds"]) == {*stages, "total"}
     assert 0 < record["seconds"]["total"] <= time.perf_counter() - started
     plain = run(EDGES, load_settings(store=str(tmp_path / "plain"), cluster={"local": True}))

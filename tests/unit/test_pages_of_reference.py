@@ -26,4 +26,5 @@ def test_every_setting_and_command_is_there():
     assert all(f"\n## bicliq {name}\n" in page for name in ("run", "show", "export", "report"))
     assert "[search](settings.md#search)" in page
     assert "`bicliq export FILE [OPTIONS]`" in page
-    assert "`bicliq top [RUN] [OPTIONS]`" in page
+    assert "`bicliq show [RUN] [OPTIONS]`" in page
+    assert "bicliq top" not in page, "an alias"
