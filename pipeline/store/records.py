@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from bicliq.pipeline.errors import DamageError
+from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import PlanSettings, PublishSettings, SearchSettings
 from bicliq.pipeline.store.record import Count, Digest, Entry, Name, Record, StoredFile, Vertices
 
@@ -112,6 +113,24 @@ class TwoHop(Record, kind="two hop", at="two_hop.json", files=r"two_hop\.parquet
 
 
 @dataclass(frozen=True, kw_only=True)
+class PublishedFile(Entry):
+    """A data file of a published run, and what its partition's `Commit` says of it."""
+
+    path: str
+    bytes: Count
+    checksum: str
+    subgraph: str
+    partition: Count
+    rows: Count
+    digest: Digest
+    seconds: float
+    complete: bool
+    plan: str
+    backend: str
+    threads: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Manifest(Record, kind="manifest", at="manifest.json"):
     """What a published run holds; written last. That of a version is in its run.json.
 
@@ -138,7 +157,7 @@ class Manifest(Record, kind="manifest", at="manifest.json"):
     created
         When it was published (ISO, UTC).
     files
-        One record a partition: path, rows, bytes, checksum, digest.
+        One a partition.
     checks
         One record a check of the input (`pipeline.stages.checks.Check`); empty where the run was
         made of a graph of the store.
@@ -168,11 +187,39 @@ class Manifest(Record, kind="manifest", at="manifest.json"):
     right_histogram: list[tuple[int, int]]
     seconds: dict[str, float]
     created: str
-    files: list[dict[str, Any]] = field(repr=False)
+    files: list[PublishedFile] = field(repr=False)
     checks: list[dict[str, Any]] = field(default_factory=list, repr=False)
     machine: dict[str, str] = field(default_factory=dict, repr=False)
     limited_by: str | None = None
     failed: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SourceFile(Entry):
+    """A file that an update takes, or a table in memory.
+
+    `uri`, `bytes`, `checksum`: its name, its size, and the xxh3-128 of its bytes, in hex; of a
+    table what it is, and those of its columns. `modified`: what its file system says of its last
+    change (a time or a tag), before it was read: a file of which this and the size are the same is
+    not read again. `in_memory`: whether it is a table in memory, which has no name of its own:
+    given again, it is looked at again.
+    """
+
+    uri: str
+    bytes: int
+    checksum: str
+    modified: str = ""
+    in_memory: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its name without secrets, by which records know it."""
+        return without_secrets(self.uri)
+
+    @property
+    def key(self) -> str:
+        """What tells it from others: checksum, size and name."""
+        return f"{self.checksum} {self.bytes} {self.name}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +243,7 @@ class Updated(Entry):
     how: str
     reason: str
     deleted: bool
-    files: list[dict[str, Any]]
+    files: list[SourceFile]
     rows_read: int
     edges: int
     unchanged: int
