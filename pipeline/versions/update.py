@@ -117,10 +117,6 @@ def update(
         All files whose edges the version is to have, and no others: those of `source`, which may
         have been taken before with other content, and those that stay.
 
-    Returns
-    -------
-    UpdateRecord
-
     Raises
     ------
     InputError
