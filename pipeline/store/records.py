@@ -328,24 +328,15 @@ class RunRecord(
 ):
     """What is asked of a run; of a version also what it holds.
 
-    Parameters
-    ----------
-    search, plan, publish
-        Settings that change the result or its layout; those of a call have their defaults.
-    created
-        When it was planned (ISO, UTC).
-    parent, update, beside
-        The run that an update made it of, and how; and whether another one was the latest then.
-    table, reading
-        The table of the first run, which all versions of it are of, and how it was read.
-    taken, taken_before, holds_taken_alone
-        Files that it and the last ones before it took, by their keys (None: that is not known); the
-        `Sources` of those before; and whether all of its edges are from these files.
-    compacts, holds, search_seconds
-        The version that it was written whole from; what that held; and the seconds of one thread
-        that a search took.
-    layered
-        What it holds, where it is a version that stands on others.
+    `search`, `plan`, `publish`: settings that change the result or its layout; those of a call have
+    their defaults. `created`: when it was planned (ISO, UTC). `parent`, `update`, `beside`: the run
+    that an update made it of, and how; and whether another one was the latest then. `table`,
+    `reading`: the table of the first run, which all versions of it are of, and how it was read.
+    `taken`, `taken_before`, `holds_taken_alone`: files that it and the last ones before it took, by
+    their keys (None: that is not known); the `Sources` of those before; and whether all of its
+    edges are from these files. `compacts`, `holds`, `search_seconds`: the version that it was
+    written whole from; what that held; and the seconds of one thread that a search took. `layered`:
+    what it holds, where it is a version that stands on others.
     """
 
     run: Name
@@ -395,25 +386,15 @@ class RunRecord(
 class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced|windows)(?P<attempt>-\w+)?\.parquet"):
     """What was planned.
 
-    Parameters
-    ----------
-    side, n_roots, partitions
-        The enumerated side, and the numbers of its vertices, the roots, and of partitions.
-    n_left, n_right, n_edges
-        Size of the searched graph, after reduction; without isolated vertices.
-    est_bytes, est_cost
-        Estimated memory of the largest partition while it is searched; and estimated work: paths of
-        two edges from all roots.
-    digest
-        xxh3-64 of side, roots and their partitions, 16 hex digits: what belongs to this plan names
-        it.
-    seconds
-        Duration: ``reduce`` and ``plan``.
-    expected
-        What the search will find and cost, as a record of `pipeline.stages.expected.Expected`, and
-        ``would_do``: thresholds that leave few bicliques. None of a count.
-    max_degree
-        Most edges of a vertex of the whole graph; None where the plan did not read it.
+    `side`, `n_roots`, `partitions`: the enumerated side, and the numbers of its vertices, the
+    roots, and of partitions. `n_left`, `n_right`, `n_edges`: size of the searched graph, after
+    reduction; without isolated vertices. `est_bytes`, `est_cost`: estimated memory of the largest
+    partition while it is searched; and estimated work: paths of two edges from all roots. `digest`:
+    xxh3-64 of side, roots and their partitions, 16 hex digits: what belongs to this plan names it.
+    `seconds`: duration: ``reduce`` and ``plan``. `expected`: what the search will find and cost, as
+    a record of `pipeline.stages.expected.Expected`, and ``would_do``: thresholds that leave few
+    bicliques. None of a count. `max_degree`: most edges of a vertex of the whole graph; None where
+    the plan did not read it.
     """
 
     run: Name
@@ -466,22 +447,12 @@ class Commit(
 ):
     """That a partition is searched; its data file is what it names.
 
-    Parameters
-    ----------
-    partition
-        Number of the partition.
-    rows, digest, seconds
-        Bicliques in the data file, their set digest, and the duration of search and writing.
-    complete
-        False where a limit ended the search before its end.
-    sizes
-        How many bicliques there are of each size, and the largest (`pipeline.store.sizes`), so that
-        nobody reads the file for it.
-    plan
-        Digest of the plan that the partition is of.
-    backend, threads
-        What it ran on: "cpu" with the instruction set of its lanes, as "cpu-avx2", or "cuda"; and
-        threads, or warps.
+    `partition`: number of the partition. `rows`, `digest`, `seconds`: Bicliques in the data file,
+    their set digest, and the duration of search and writing. `complete`: false where a limit ended
+    the search before its end. `sizes`: how many bicliques there are of each size, and the largest
+    (`pipeline.store.sizes`), so that nobody reads the file for it. `plan`: digest of the plan that
+    the partition is of. `backend`, `threads`: what it ran on: "cpu" with the instruction set of its
+    lanes, as "cpu-avx2", or "cuda"; and threads, or warps.
     """
 
     stored: Annotated[tuple[StoredFile, ...], Field(min_length=1, max_length=1)]
