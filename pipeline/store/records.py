@@ -328,15 +328,24 @@ class RunRecord(
 ):
     """What is asked of a run; of a version also what it holds.
 
-    `search`, `plan`, `publish`: settings that change the result or its layout; those of a call have
-    their defaults. `created`: when it was planned (ISO, UTC). `parent`, `update`, `beside`: the run
-    that an update made it of, and how; and whether another one was the latest then. `table`,
-    `reading`: the table of the first run, which all versions of it are of, and how it was read.
-    `taken`, `taken_before`, `holds_taken_alone`: files that it and the last ones before it took, by
-    their keys (None: that is not known); the `Sources` of those before; and whether all of its
-    edges are from these files. `compacts`, `holds`, `search_seconds`: the version that it was
-    written whole from; what that held; and the seconds of one thread that a search took. `layered`:
-    what it holds, where it is a version that stands on others.
+    Parameters
+    ----------
+    search, plan, publish
+        Settings that change the result or its layout; those of a call have their defaults.
+    created
+        When it was planned (ISO, UTC).
+    parent, update, beside
+        The run that an update made it of, and how; and whether another one was the latest then.
+    table, reading
+        The table of the first run, which all versions of it are of, and how it was read.
+    taken, taken_before, holds_taken_alone
+        Files that it and the last ones before it took, by their keys (None: that is not known); the
+        `Sources` of those before; and whether all of its edges are from these files.
+    compacts, holds, search_seconds
+        The version that it was written whole from; what that held; and the seconds of one thread
+        that a search took.
+    layered
+        What it holds, where it is a version that stands on others.
     """
 
     run: Name
@@ -447,7 +456,7 @@ class Commit(
 ):
     """That a partition is searched; its data file is what it names.
 
-    `partition`: number of the partition. `rows`, `digest`, `seconds`: Bicliques in the data file,
+    `partition`: number of the partition. `rows`, `digest`, `seconds`: bicliques in the data file,
     their set digest, and the duration of search and writing. `complete`: false where a limit ended
     the search before its end. `sizes`: how many bicliques there are of each size, and the largest
     (`pipeline.store.sizes`), so that nobody reads the file for it. `plan`: digest of the plan that
