@@ -357,8 +357,8 @@ def _core(graph: Packed, min_left: int, min_right: int) -> Packed:
     starts, columns, n_right = graph.csr
     if min_left == min_right == 1:
         return graph
-    degrees = np.diff(starts), np.bincount(columns, minlength=n_right)
-    if all(of.min(initial=LARGEST_SIZE) >= least for of, least in zip(degrees, (min_right, min_left), strict=True)):
+    rows_stay = np.diff(starts).min(initial=LARGEST_SIZE) >= min_right
+    if rows_stay and np.bincount(columns, minlength=n_right).min(initial=LARGEST_SIZE) >= min_left:
         return graph
     starts, columns, _ = peel_rows(starts, columns.copy(), n_right, min_right, min_left)
     left, right = np.flatnonzero(np.diff(starts)), np.flatnonzero(np.bincount(columns, minlength=n_right))

@@ -9,13 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as drawn
+from hypothesis import strategies as st
 
 from benchmarks.generate import generate
-from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.errors import BicliqError, InputError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from bicliq.pipeline.graphs.reduce import reduce
 from bicliq.pipeline.placement.device import why_no_data_on_device
-from bicliq.pipeline.settings import IngestSettings, PlanSettings, SearchSettings
+from bicliq.pipeline.settings import IngestSettings, PlanSettings, SearchSettings, load_settings
 from bicliq.pipeline.stages import device_ingest, device_reading
 from bicliq.pipeline.stages.ingest import ingest, read_edge_table
 from bicliq.pipeline.stages.plan import plan
@@ -23,6 +26,8 @@ from bicliq.pipeline.stages.profile import all_two_hop, profile
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import Profile
 from tests.gpu.records import without_times
+from tests.integration.test_cases import CASES, ENUMERATED, Case
+from tests.property.test_dirty_tables import Table, baskets, edge_files, frames, matrices
 from tests.real_graphs import DATA
 
 REASON = why_no_data_on_device()
@@ -153,6 +158,32 @@ def test_bad_input_gives_the_cpus_error(tmp_path, body):
     with pytest.raises(InputError) as found:
         read_edge_table(str(tmp_path / "t.csv"), settings, backend="cuda")
     assert str(found.value) == str(expected.value)
+
+
+def what_was_read(source, asked, backend):
+    """Everything about a table that was read, or the sentence that refused it."""
+    try:
+        table = read_edge_table(source, load_settings(ingest=asked).ingest, backend=backend)
+    except BicliqError as error:
+        return str(error)
+    told = {name: value for name, value in table.summary.items() if name not in ("seconds", "backend")}
+    weight = None if table.weight is None else table.weight.tolist()
+    sides = table.left.tolist(), table.right.tolist(), table.left_ids.to_pylist(), table.right_ids.to_pylist()
+    return told, weight, *sides
+
+
+@pytest.mark.parametrize("case", ENUMERATED, ids=str)
+def test_files_that_were_read_wrong_once_are_the_cpus(case: Case):
+    source = str(CASES / case.name)
+    assert what_was_read(source, case.asked, "cuda") == what_was_read(source, case.asked, "cpu")
+
+
+@given(table=st.one_of(edge_files(), edge_files(), edge_files(), matrices(), baskets(), frames()))
+@drawn(deadline=None, max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+def test_tables_as_people_have_them_are_the_cpus(tmp_path_factory, table: Table):
+    source = table.put(tmp_path_factory.mktemp("dirty"))
+    source = str(source) if table.name else source
+    assert what_was_read(source, table.asked, "cuda") == what_was_read(source, table.asked, "cpu")
 
 
 def test_repeated_edges_are_refused_where_that_is_asked(tmp_path, chunks):

@@ -128,6 +128,15 @@ def test_the_roots_may_be_searched_in_any_groups(graph: Graph, groups: int, rand
         assert sum(part.digest or 0 for part in parts) % 2**64 == expected.digest
 
 
+def test_threads_that_count_share_tall_nodes() -> None:
+    cells = np.random.default_rng(5).random((400, 20)) < 0.8
+    graph = np.concatenate([[0], cells.sum(axis=1).cumsum()]), np.nonzero(cells)[1].astype(np.int32), 20
+    alone = kernels.enumerate_maximal_bicliques(*graph, mode="digest", threads=1).bicliques
+    for side in ("left", "right"):
+        for _ in range(3):
+            assert kernels.enumerate_maximal_bicliques(*graph, mode="count", side=side, threads=8).bicliques == alone
+
+
 @FEW
 @given(st.one_of(tall_graphs(), hub_graphs()), st.integers(2, 4))
 def test_threads_change_nothing(graph: Graph, threads: int) -> None:

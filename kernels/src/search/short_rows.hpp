@@ -1,11 +1,18 @@
 // short_rows.hpp: a table for a search that wants many rows of a biclique and never asks which.
 //
 // Input: the CSR matrix of the side whose vertices are rows. Columns with fewer rows than are
-// wanted are left out; the rest are numbered in search order, in 16 bits. In a dense table equal
-// rows are one, with their number as a weight. Cost: O(edges). Memory: 6 bytes an edge, 8 a row.
+// wanted are left out, and so are rows that then have fewer than two; columns are numbered in
+// search order. A dense table is kept as rows of bits, equal ones as one with their number as its
+// weight. Any other is lists of columns in 16 bits, with eight numbers that are no column between
+// two rows: so a list is read from one of its columns on eight at a time, forwards and backwards,
+// and where it ends is hardly ever guessed wrongly, which costs more than reading it.
+//
+// Cost: O(edges). Memory: 6 bytes an edge and 20 a row; of a dense table a bit a column of a row
+// and 4 bytes an edge.
 #pragma once
 
 #include "graphs/csr.hpp"
+#include "lanes/bitmatrix.hpp"
 
 #include <vector>
 
@@ -14,7 +21,7 @@ namespace bicliq {
 class ShortRows {
  public:
   using Column = std::uint16_t;
-  static constexpr u32 kMostColumns = 0xffff;
+  static constexpr u32 kMostColumns = 0xff00, kBlock = 8;
 
   /// `check` is called now and then, and may end it by an exception.
   template <class Check>
@@ -22,107 +29,189 @@ class ShortRows {
     const std::vector<u32> degree = other_degrees(rows, n_columns, check);
     for (u32 v : ascending_degree(degree))
       if (degree[v] >= least) vertices_.push_back(v), degree_.push_back(degree[v]);
-    if (!fits()) return;
-    gather(rows, n_columns, check);
-    if (kSparse * columns_.size() < n_rows() * usize{size()}) return;
-    merge_rows();
-    list_rows(check);
+    if (size() > kMostColumns) return;
+    const Short kept = columns_of(rows, n_columns, check);
+    if (kSparse * kept.columns.size() >= kept.n_rows * usize{size()}) take_bits(kept, check);
+    else if ((kept.columns.size() + (kept.n_rows + 1) * kBlock) >> 32 == 0) take_lists(kept, check);
+    else return;
+    fits_ = true;
   }
-  /// Whether its columns are few enough.
-  bool fits() const { return size() <= kMostColumns; }
+  /// Whether its columns and edges are few enough.
+  bool fits() const { return fits_; }
 
   u32 size() const { return static_cast<u32>(vertices_.size()); }
   const std::vector<u32>& vertices() const { return vertices_; }
-  /// In how many rows a column is,
+  /// In how many rows a column is;
   u32 degree(u32 c) const { return degree_[c]; }
-  /// and in which of those that are told apart.
-  const u32* rows_begin(u32 c) const { return rows_of_.data() + rows_start_[c]; }
-  const u32* rows_end(u32 c) const { return rows_of_.data() + rows_start_[c + 1]; }
-  bool merged() const { return !weight_.empty(); }
-  /// How many rows a row stands for, where rows are merged.
+  /// the first column that is in as many.
+  u32 first_of_degree(u32 c) const {
+    while (c && degree_[c - 1] == degree_[c]) --c;
+    return c;
+  }
+  /// Rows of bits that have a column; or its places in lists.
+  u32 n_rows(u32 c) const { return static_cast<u32>(start_[c + 1] - start_[c]); }
+  const u32* rows_begin(u32 c) const { return rows_.data() + start_[c]; }
+  const u32* rows_end(u32 c) const { return rows_.data() + start_[c + 1]; }
+
+  // ---- rows of bits -----------------------------------------------------------------------------
+
+  bool dense() const { return stride_ != 0; }
+  u32 stride() const { return stride_; }
+  const u32* bits(u32 r) const { return bits_.data() + usize{r} * stride_; }
+  /// How many rows a row stands for.
   u32 weight(u32 r) const { return weight_[r]; }
 
-  const Column* begin(u32 r) const { return columns_.data() + start_[r]; }
-  const Column* end(u32 r) const { return columns_.data() + start_[r + 1]; }
-  /// f(row) for some rows, whose columns memory is asked for before.
+  // ---- lists ------------------------------------------------------------------------------------
+
+  const Column* at(u32 place) const { return columns_.data() + place; }
+  /// f(column) for what stands behind a place, and for some numbers from size() to size() + 7.
   template <class F>
-  void each_of(const u32* row, const u32* last, F f) const {
+  void each_after(u32 place, F f) const {
+    const Column* c = at(place) + 1;
+    do {
+      for (u32 i = 0; i < kBlock; ++i) f(c[i]);
+      c += kBlock;
+    } while (c[-1] < size());
+  }
+  /// The same for what stands before it.
+  template <class F>
+  void each_before(u32 place, F f) const {
+    const Column* c = at(place);
+    do {
+      c -= kBlock;
+      for (u32 i = 0; i < kBlock; ++i) f(c[i]);
+    } while (c[0] < size());
+  }
+  /// f(place) for some places, which memory is asked for before.
+  template <class F>
+  void each_place(const u32* place, const u32* last, F f) const {
     constexpr std::ptrdiff_t kAhead = 8;
-    for (; row < last; ++row) {
-      if (last - row > 2 * kAhead) __builtin_prefetch(start_.data() + row[2 * kAhead]);
-      if (last - row > kAhead) __builtin_prefetch(begin(row[kAhead]));
-      f(*row);
+    for (; place < last; ++place) {
+      if (last - place > kAhead) __builtin_prefetch(at(place[kAhead]));
+      f(*place);
     }
   }
 
  private:
-  static constexpr usize kSparse = 4;  // rows are merged where each has one of so many columns, on average
-  static constexpr u32 kNone = ~0u;
+  static constexpr usize kSparse = 4;  // rows are bits where each has one of so many columns, on average
+  static constexpr Column kNone = 0xffff;
 
-  usize n_rows() const { return start_.size() - 1; }
-
-  /// Which rows each column has, and from these the columns of each row, ascending.
-  template <class Check>
-  void gather(const Rows& rows, u32 n_columns, const Check& check) {
-    std::vector<u32> column_of(n_columns, kNone);
-    for (u32 c = 0; c < size(); ++c) column_of[vertices_[c]] = c;
-    std::vector<u32> n(rows.size(), 0);
-    auto lists = gathered<u64, u32>(size(), [&](std::size_t c) { return degree_[c]; }, [&](const auto& tell) {
-      each_vertex(static_cast<u32>(rows.size()), check, [&](u32 r) {
-        for (std::int32_t v : rows[static_cast<std::int32_t>(r)])
-          if (const u32 c = column_of[static_cast<u32>(v)]; c != kNone) ++n[r], tell(c, r);
+  /// The columns of each row, in any order; none of a row that has but one.
+  struct Short {
+    std::vector<Column> columns;
+    std::vector<u64> end;
+    usize n_rows = 0;  // that have some
+    /// f(row, first, last) for these.
+    template <class Check, class F>
+    void each_row(const Check& check, F f) const {
+      u64 first = 0;
+      each_vertex(static_cast<u32>(end.size()), check, [&](u32 r) {
+        if (first != end[r]) f(r, columns.data() + first, columns.data() + end[r]);
+        first = end[r];
       });
-    });
-    rows_start_ = std::move(lists.start), rows_of_ = std::move(lists.row);
-    auto sorted = gathered<u64, Column>(rows.size(), [&](std::size_t r) { return n[r]; }, [&](const auto& tell) {
-      each_vertex(size(), check, [&](u32 c) {
-        for (const u32* r = rows_begin(c); r < rows_end(c); ++r) tell(*r, static_cast<Column>(c));
-      });
-    });
-    start_ = std::move(sorted.start), columns_ = std::move(sorted.row);
-  }
-
-  /// Rows with the same columns become one.
-  void merge_rows() {
-    const u32 n = static_cast<u32>(n_rows());
-    usize n_slots = 64;
-    while (n_slots < 2 * usize{n}) n_slots *= 2;
-    std::vector<u32> slots(n_slots, kNone);
-    u32 n_kept = 0;
-    for (u32 r = 0; r < n; ++r) {
-      const Column *first = begin(r), *last = end(r);
-      u64 sum = static_cast<u64>(last - first);
-      for (const Column* c = first; c < last; ++c) sum = (sum ^ *c) * 0x9e3779b97f4a7c15ull, sum ^= sum >> 32;
-      usize at = sum & (n_slots - 1);
-      while (slots[at] != kNone && !std::equal(first, last, begin(slots[at]), end(slots[at]))) at = (at + 1) & (n_slots - 1);
-      if (slots[at] != kNone) {
-        ++weight_[slots[at]];
-        continue;
-      }
-      slots[at] = n_kept;
-      weight_.push_back(1);
-      std::copy(first, last, columns_.begin() + static_cast<std::ptrdiff_t>(start_[n_kept]));
-      start_[n_kept + 1] = start_[n_kept] + static_cast<u64>(last - first);
-      ++n_kept;
     }
-    start_.resize(usize{n_kept} + 1);
-    columns_.resize(start_.back());
+  };
+
+  template <class Check>
+  Short columns_of(const Rows& rows, u32 n_columns, const Check& check) const {
+    std::vector<Column> column_of(n_columns, kNone);
+    usize n = 0;
+    for (u32 c = 0; c < size(); ++c) column_of[vertices_[c]] = static_cast<Column>(c), n += degree_[c];
+    Short to{std::vector<Column>(n + 1), std::vector<u64>(rows.size())};
+    Column* const columns = to.columns.data();
+    n = 0;
+    each_vertex(static_cast<u32>(rows.size()), check, [&](u32 r) {
+      const usize first = n;
+      for (std::int32_t v : rows[static_cast<std::int32_t>(r)]) {  // without a branch, which cannot be foretold
+        const Column c = column_of[static_cast<u32>(v)];
+        columns[n] = c;
+        n += c != kNone;
+      }
+      n = n < first + 2 ? first : n;
+      to.end[r] = n;
+      to.n_rows += n != first;
+    });
+    to.columns.resize(n);
+    return to;
   }
 
   template <class Check>
-  void list_rows(const Check& check) {
+  void take_lists(const Short& kept, const Check& check) {
     std::vector<u32> n(size(), 0);
-    for (const Column c : columns_) ++n[c];
+    for (const Column c : kept.columns) ++n[c];
     auto lists = gathered<u64, u32>(size(), [&](std::size_t c) { return n[c]; }, [&](const auto& tell) {
-      each_vertex(static_cast<u32>(n_rows()), check, [&](u32 r) {
-        for (const Column* c = begin(r); c < end(r); ++c) tell(*c, r);
+      u32 row = 0;
+      kept.each_row(check, [&](u32, const Column* c, const Column* last) {
+        for (; c < last; ++c) tell(*c, row);
+        ++row;
       });
     });
-    rows_start_ = std::move(lists.start), rows_of_ = std::move(lists.row);
+    start_ = std::move(lists.start), rows_ = std::move(lists.row);
+    std::vector<u32> place;  // of the next column of each row
+    place.reserve(kept.n_rows);
+    usize end = kBlock;
+    kept.each_row(check, [&](u32, const Column* first, const Column* last) {
+      place.push_back(static_cast<u32>(end));
+      end += static_cast<usize>(last - first) + kBlock;
+    });
+    columns_.resize(end);
+    for (usize i = 0; i < end; ++i) columns_[i] = static_cast<Column>(size() + i % kBlock);
+    constexpr u64 kAhead = 16;
+    each_vertex(size(), check, [&](u32 c) {
+      for (u64 i = start_[c]; i < start_[c + 1]; ++i) {
+        if (i + 2 * kAhead < rows_.size()) {
+          __builtin_prefetch(&place[rows_[i + 2 * kAhead]]);
+          __builtin_prefetch(&columns_[place[rows_[i + kAhead]]]);
+        }
+        columns_[rows_[i] = place[rows_[i]]++] = static_cast<Column>(c);
+      }
+    });
   }
 
-  std::vector<u32> vertices_, degree_, weight_, rows_of_;
-  std::vector<u64> start_{0}, rows_start_;
+  /// Rows of bits; those with the same columns become one.
+  template <class Check>
+  void take_bits(const Short& kept, const Check& check) {
+    stride_ = std::max(words_for(size()), 1u);
+    usize n_slots = 64;
+    while (n_slots < 2 * kept.n_rows) n_slots *= 2;
+    std::vector<u32> slots(n_slots, ~0u), n(size(), 0);
+    bits_.resize((kept.n_rows + 1) * stride_);
+    u32* row = bits_.data();
+    kept.each_row(check, [&](u32, const Column* c, const Column* last) {
+      std::fill(row, row + stride_, 0u);
+      for (; c < last; ++c) row[*c / 32] |= 1u << *c % 32;
+      usize at = hash_words(row, row + stride_) & (n_slots - 1);
+      while (slots[at] != ~0u && !std::equal(row, row + stride_, bits(slots[at]))) at = (at + 1) & (n_slots - 1);
+      if (slots[at] != ~0u) {
+        ++weight_[slots[at]];
+        return;
+      }
+      slots[at] = static_cast<u32>(weight_.size());
+      weight_.push_back(1);
+      row += stride_;
+    });
+    const auto each_bit = [&](const auto& tell) {
+      for (u32 r = 0; r < weight_.size(); ++r)
+        for (u32 w = 0; w < stride_; ++w)
+          for (u32 rest = bits(r)[w]; rest; rest &= rest - 1) tell(32 * w + first_set(rest), r);
+    };
+    each_bit([&](u32 c, u32) { ++n[c]; });
+    auto lists = gathered<u64, u32>(size(), [&](std::size_t c) { return n[c]; }, each_bit);
+    start_ = std::move(lists.start), rows_ = std::move(lists.row);
+  }
+
+ public:
+  static u32 hash_words(const u32* word, const u32* last) {
+    u64 sum = 0;
+    for (; word < last; ++word) sum = (sum ^ *word) * 0x9e3779b97f4a7c15ull, sum ^= sum >> 32;
+    return static_cast<u32>(sum);
+  }
+
+ private:
+  bool fits_ = false;
+  u32 stride_ = 0;
+  std::vector<u32> vertices_, degree_, weight_, bits_, rows_;
+  std::vector<u64> start_;
   std::vector<Column> columns_;
 };
 

@@ -384,7 +384,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     level.n_candidates = level.end = n_open;
     fill_candidates(from, s, kept, level.candidates, 0, level.ids);
     level.n_excluded = fill_excluded(from, x, s, level.excluded, 0);
-    name_rows(from, s.wanted, subtree_rows_);
+    if constexpr (Sink::wants_rows) name_rows(from, s.wanted, subtree_rows_);  // else who gave the tree named none
     n_subtree_rows_ = s.n_rows;
     sink_.rows(subtree_rows_, s.n_rows);
     return open_narrow_of(s.n_rows);
