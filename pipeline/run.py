@@ -452,7 +452,7 @@ def summary(job: Job) -> RunSummary:
         busy=searched.busy,
         checks=manifest.checks if job.checks is None else [asdict(check) for check in job.checks],
         expected=job.expected,
-        in_step=job.store.graph(manifest.graph).record().in_step,
+        in_step=job.store.run(job.run).asked.in_step,
     )
 
 
