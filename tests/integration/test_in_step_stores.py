@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import json
 
+import numpy as np
 import openpyxl
+import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
@@ -15,6 +17,8 @@ from bicliq.flows.cli.app import invoke
 from bicliq.flows.etl import etl
 from bicliq.flows.update import watch_flow
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.graphs import in_step
+from bicliq.pipeline.repair import repair
 from bicliq.pipeline.report.page import write_report
 from bicliq.pipeline.run import resume, run
 from bicliq.pipeline.settings import load_settings
@@ -380,3 +384,30 @@ def test_a_row_without_a_time_is_refused_where_it_is(store, tmp_path):
         update(
             put(tmp_path / "late.csv", CID_IN_TIME + "dan,y,\n"), load_settings(store=store, ingest={"nulls": "error"})
         )
+
+
+def test_verify_finds_what_a_search_without_the_filter_would_have_stored(tmp_path, monkeypatch):
+    rows = [(0, 0, 2), (1, 0, 2), (2, 0, 0), (3, 0, 4), (2, 1, 0), (0, 1, 0), (1, 1, 0)]
+    columns = map(list, zip(*rows, strict=True))
+    table = pa.table(dict(zip(("user", "url", "at"), columns, strict=True)))
+    settings = asked(tmp_path, ingest={"in_step": "2s"}, search={"min_left": 1})
+    with monkeypatch.context() as patch:
+        patch.setattr(in_step, "_are_maximal", lambda batch, chosen, *_: np.ones(len(chosen), np.bool_))
+        made = run(table, settings)
+    problems = verify(Store.open(settings.store), made.run, roots=EVERY_ROOT).problems
+    assert any("another left vertex is in step with the left side at the whole right side" in each for each in problems)
+    assert any("left [0, 1], right [0, 1]" in each for each in problems)
+    assert repair(Store.open(settings.store), settings, made.run, EVERY_ROOT)
+    assert verify(Store.open(settings.store), made.run, roots=EVERY_ROOT).problems == []
+
+
+@pytest.mark.parametrize("name", ["windows.parquet", "reduced.parquet", "plan.parquet"])
+def test_a_damaged_plan_is_named_and_made_again(store, name):
+    folder, before = open_run(store).folder, open_run(store).manifest.digest
+    path = store + f"/runs/{folder.run}/{name}"
+    with open(path, "r+b") as file:
+        file.write(b"PAR9")
+    assert any(name in problem for problem in verify(Store.open(store), folder.run).problems)
+    repair(Store.open(store), load_settings(store=store, cluster={"local": True}))
+    assert verify_store(Store.open(store), roots=EVERY_ROOT).problems == []
+    assert open_run(store).manifest.digest == before
