@@ -344,6 +344,8 @@ class RunRecord(
     compacts, holds, search_seconds
         The version that it was written whole from; what that held; and the seconds of one thread
         that a search took.
+    in_step
+        How long a window is, of groups in step.
     layered
         What it holds, where it is a version that stands on others.
     """
@@ -366,6 +368,7 @@ class RunRecord(
     compacts: Name | None = None
     holds: Held | None = None
     search_seconds: float | None = None
+    in_step: str | None = None
     layered: Version | None = None
 
     @property

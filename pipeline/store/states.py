@@ -217,7 +217,7 @@ def list_runs(store: Store) -> list[dict[str, Any]]:
 def _listed_of(asked: RunRecord) -> dict[str, Any]:
     """What is listed of any run by its own record."""
     wanted = ("min_left", "min_right", "min_edges", "side")
-    about = {"run": asked.run, "graph": asked.graph, "created": asked.created}
+    about = {"run": asked.run, "graph": asked.graph, "created": asked.created, "in_step": asked.in_step}
     return {**about, **{name: getattr(asked.search, name) for name in wanted}}
 
 

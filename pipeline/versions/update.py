@@ -250,9 +250,9 @@ class _Update:
     def _graph(self) -> str:
         return self._before.asked.graph
 
-    @cached_property
+    @property
     def _in_step(self) -> str | None:
-        return self._store.graph(self._graph).record().in_step
+        return self._before.asked.in_step
 
     @property
     def _published(self) -> tuple[Manifest, PlanRecord]:
@@ -329,6 +329,7 @@ class _Update:
             search=before.search,
             plan=before.plan,
             publish=before.publish,
+            in_step=before.in_step,
             created=dt.datetime.now(dt.UTC).isoformat(),
             parent=self._parent.run,
             beside=self._beside,

@@ -57,6 +57,12 @@ def test_run_again_searches_nothing_again(published, capsys):
     assert again["bicliques"] == COUNTS["UCforum"]
 
 
+def test_a_whole_run_needs_no_workers(tmp_path, capsys):
+    asked = ["run", str(DATA / "moreno_crime.parquet"), "--store", str(tmp_path / "store"), "--partitions", "2"]
+    assert said(capsys, *asked, "--local")["searched"] == 2
+    assert said(capsys, *asked, "--scheduler", "tcp://127.0.0.1:9")["bicliques"] == COUNTS["moreno_crime"]
+
+
 def test_enumerate_counts_without_a_store(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     record = said(

@@ -15,6 +15,7 @@ from bicliq.flows.cli.app import invoke
 from bicliq.flows.etl import etl
 from bicliq.flows.update import watch_flow
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.report.page import write_report
 from bicliq.pipeline.run import resume, run
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.stages.in_memory import project_table
@@ -101,12 +102,20 @@ def test_a_run_says_what_was_read_and_show_top_and_find_tell_the_windows(shares,
     assert "x (2026-01-01 00:00:00 UTC + 20 s)" in shown
 
 
-def test_another_length_is_another_run_and_the_same_length_is_the_same(shares, tmp_path):
+def test_another_length_is_another_run_and_the_same_length_is_the_same(shares, tmp_path, capsys):
     first, longer = (run(shares, asked(tmp_path, ingest={"in_step": length})) for length in ("60s", "1h"))
     assert (first.bicliques, longer.bicliques) == (2, 1)
     assert first.run != longer.run
     again = run(shares, asked(tmp_path, ingest={"in_step": "1m"}))
     assert (again.run, again.searched) == (first.run, 0)
+    plain = run(shares, asked(tmp_path, ingest={"in_step": None}))
+    assert invoke(["runs", "--store", first.store]) == 0
+    assert "in step 1h" in " ".join(capsys.readouterr().out.replace("│", " ").split())
+    write_report(open_run(first.store, plain.run), tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "There is no earlier run of this table" in page, "groups in step are no bicliques"
+    assert invoke(["prune", "--keep-last", "1", "--yes", "--store", first.store]) == 0
+    assert set(Store.open(first.store).runs()) == {first.run, longer.run, plain.run}, "another question each"
 
 
 def test_the_order_of_the_rows_makes_no_other_run(tmp_path):
@@ -165,7 +174,8 @@ def test_late_rows_and_deleted_ones_make_versions_that_can_be_compared(store, tm
     assert groups(store) == [(["ann", "bob", "cid"], ["x", "y"])]
     changes = told(capsys, "diff", "--store", store)
     assert (changes["n_appeared"], changes["n_vanished"], changes["before"]) == (1, 2, first)
-    back = told(capsys, "update", put(tmp_path / "gone.csv", CID_IN_TIME), "--delete", "--store", store)
+    gone = put(tmp_path / "gone.csv", CID_IN_TIME)
+    back = told(capsys, "update", gone, "--delete", "--in-step", "1m", "--store", store)
     assert (back["edges"], back["digest"]) == (1, open_run(store, first).manifest.digest)
     assert verify_store(Store.open(store), roots=EVERY_ROOT).problems == []
     assert [each["state"] for each in told(capsys, "runs", "--store", store)["runs"]] == ["published"] * 3
@@ -228,7 +238,8 @@ def test_what_a_run_cannot_be_is_refused_before_anything_is_written(shares, tmp_
 def test_questions_that_no_run_of_groups_in_step_answers_say_so(store, tmp_path, capsys):
     run_name, place = open_run(store).run, ["--store", store]
     assert "compares with no random tables" in refused(capsys, "top", "--null", "9", *place)
-    assert "is not for diverse" in refused(capsys, "find", "--run", run_name, "--diverse", *place)
+    diverse = "find", "--run", run_name, "--diverse", "--by", "surprise"
+    assert "is not for diverse by surprise" in refused(capsys, *diverse, *place)
     assert "an action that is missing has no time" in refused(
         capsys, "find", "--run", run_name, "--missing", "1", *place
     )
