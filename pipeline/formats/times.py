@@ -84,7 +84,7 @@ def _excel_day(number: float) -> str | None:
 
 def _of_text(times: pa.Array) -> pa.Array:
     zoned = pc.match_substring_regex(times, ZONED)
-    nothing = pa.scalar(None, times.type)
+    nothing = pa.nulls(1, times.type)[0]  # pa.scalar brings pandas
     try:
         plain = _of_timestamps(pc.cast(pc.if_else(zoned, nothing, times), pa.timestamp("us")))
         return pc.coalesce(plain, _of_timestamps(pc.cast(pc.if_else(zoned, times, nothing), pa.timestamp("us", "UTC"))))
