@@ -22,7 +22,7 @@ from bicliq.pipeline.errors import DamageError, InputError
 from bicliq.pipeline.events import tell, warn
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph, stored_edges, stored_sizes
 from bicliq.pipeline.graphs.paths import row_blocks, wedges
-from bicliq.pipeline.graphs.reduce import peel
+from bicliq.pipeline.graphs.reduce import largest_degree, peel
 from bicliq.pipeline.placement.arrays import largest_of_rows, library_of, to_host
 from bicliq.pipeline.placement.where import place_graph
 from bicliq.pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings
@@ -223,7 +223,7 @@ def _reduced(
         return windows.graph, [*written, _write_reduced(folder, windows.graph)], None
     room.require_for_graph(READ.of(*whole), f"{stored.uri}: to read the graph for a plan", *whole)
     graph = read_graph(stored, backend)
-    max_degree = max(int(n.max()) if n.size else 0 for n in (graph.left_degrees, graph.right_degrees))
+    max_degree = largest_degree(graph)
     if search.min_left == 1 and search.min_right == 1:
         return graph, [], max_degree
     graph, _ = peel(graph, search.min_left, search.min_right, in_place=True)

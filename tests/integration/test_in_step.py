@@ -174,7 +174,7 @@ def test_a_page_of_the_answer_is_written(shares, tmp_path, capsys):
         ([*COLUMNS, "--in-step", "-5s"], "in_step '-5s'"),
         ([*COLUMNS, "--in-step", "a minute"], "is no length of time"),
         ([*COLUMNS, "--in-step", "60s", "--window", "3d"], "--in-step and window contradict each other"),
-        ([*COLUMNS, "--in-step", "60s", "--diverse"], "is not for diverse"),
+        ([*COLUMNS, "--in-step", "60s", "--diverse", "--by", "surprise"], "is not for diverse by surprise"),
         ([*COLUMNS, "--in-step", "60s", "--null", "9"], "is not for null"),
         ([*COLUMNS, "--in-step", "60s", "--backend", "cuda"], "leave out --backend cuda"),
     ],
