@@ -428,9 +428,9 @@ def _search(part: Part, asked: FindAsked, place: Place, options: dict[str, Any],
     options["progress"] = None if tell is None else lambda state: tell(Reached.of(asked, state, n_edges))
     by = cast(Any, asked.by)
     if asked.missing:
-        containing = [[place for own, place in part.members if own == side] for side in ("left", "right")]
+        members: Any = [[place for own, place in part.members if own == side] for side in ("left", "right")]
         limit = asked.seconds
-        return kernels.groups_with_gaps(*csr, asked.top, by, time_limit=limit, containing=containing, **options)
+        return kernels.groups_with_gaps(*csr, asked.top, by, time_limit=limit, containing=members, **options)
 
     def on(backend: Any) -> kernels.FindResult:
         limit = asked.seconds if backend == "cpu" else None
