@@ -168,6 +168,17 @@ def test_doctor_says_why_a_backend_cannot_be_used(capsys):
     assert "searches from 1,048,576 paths of two edges on" in facts["a gpu pays"]  # where there is none as well
 
 
+def test_doctor_names_the_extra_of_the_cuda_that_is_installed(monkeypatch, tmp_path, capsys):
+    own = tmp_path / "cupy_cuda12x-14.2.0.dist-info"
+    own.mkdir()
+    (own / "METADATA").write_text("Metadata-Version: 2.1\nName: cupy-cuda12x\nVersion: 14.2.0\n")
+    (own / "top_level.txt").write_text("cupy\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = set(said(capsys, "doctor"))
+    assert "extra gpu-cu12" in found
+    assert "extra gpu" not in found
+
+
 def test_profile_counts_two_hop_neighbours(published, capsys):
     (graph,) = Store.open(published).graphs()
     record = said(capsys, "profile", graph[:6], "--store", published, "--two-hop")
