@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import xxhash
+from pydantic import ValidationError
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import file_system
@@ -142,7 +143,7 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
         before["duplicates"] = before["duplicates"].replace("sum", "first").replace("max", "first")
     if known["format"] in OF_LINES and not {"format", "left", "right"} & set(given) and _is_plain_text(source, asked):
         before["format"] = known["format"]
-    policies = IngestSettings.model_validate({**before, **given})
+    policies = _settings({**before, **given})
     for name in _of_lines(source, policies) if {"skip", "comment", "encoding"} & set(before) else ():
         before.pop(name, None)
     named = known["columns"] != UNNAMED and "value" not in known["columns"]  # cells have columns of our own
@@ -154,7 +155,16 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
         columns.pop("time", None)
     if policies.format == known["format"] == "baskets" and known["columns"]["left"] == FIRST_WORD:
         columns["left"] = FIRST_WORD
-    return IngestSettings.model_validate({**before, **columns, **given})
+    return _settings({**before, **columns, **given})
+
+
+def _settings(values: dict[str, Any]) -> IngestSettings:
+    """What is given beside what the run was read by; raises InputError where they contradict."""
+    try:
+        return IngestSettings.model_validate(values)
+    except ValidationError as error:
+        reasons = "; ".join(problem["msg"].removeprefix("Value error, ") for problem in error.errors())
+        raise InputError(f"what is given contradicts how the table of the run was read: {reasons}") from None
 
 
 def _of_lines(source: Edges, policies: IngestSettings) -> tuple[str, ...]:

@@ -214,6 +214,8 @@ def test_what_an_update_cannot_be_is_refused_in_a_sentence(store, shares, tmp_pa
     assert "in_step '5m' (the graph has '60s')" in refused(capsys, "update", shares, "--in-step", "5m", *place).replace(
         "--in-step", "in_step"
     )
+    fresh = put(tmp_path / "fresh.csv", CID_IN_TIME)
+    assert "contradict each other: leave window out" in refused(capsys, "update", fresh, "--window", "3d", *place)
     timeless = put(tmp_path / "timeless.csv", "user,url\ncid,y\n")
     for delete in ([], ["--delete"]):
         assert "there is no column 'at' for the time" in refused(capsys, "update", timeless, *delete, *place)
