@@ -57,8 +57,8 @@ def update(
 ) -> UpdateRecord:
     """Join edges to a run of a store, or take them away, as a new version of the run.
 
-    Only what they change is searched. The version is then the latest run: `open` gives it, and its
-    `changes()` say which groups appeared and vanished.
+    Only what they change is searched, of groups in step all. The version is then the latest run:
+    `open` gives it, and its `changes()` say which groups appeared and vanished.
 
     Parameters
     ----------

@@ -186,7 +186,7 @@ def _searched_or_counted(
     if asked is None:
         return [f"{place}/run.json: cannot be mended; give the command of that run again, with the same settings"]
     if asked.layered is not None:
-        files = ", ".join(file["uri"] for file in asked.update.files) if asked.update else "its files"
+        files = ", ".join(file.uri for file in asked.update.files) if asked.update else "its files"
         return [
             f"{place}: a version cannot be mended, only what it stands on; update its parent {asked.parent} with {files}"
             " again, in another store if need be"
@@ -249,7 +249,7 @@ def _searched_again(folder: RunFolder, planned: PlanRecord, settings: Settings, 
     manifest = folder.manifest()
     limit = None if manifest is None else manifest.limit
     sound, damaged = folder.examine_commits(check=True)
-    published = {entry["partition"] for entry in manifest.files} if manifest is not None else set()
+    published = {file.partition for file in manifest.files} if manifest is not None else set()
     again = sorted({*damaged, *(published - set(sound)), *wrong})
     said = []
     for number in wrong:  # its subgraph may be what is wrong

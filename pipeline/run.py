@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
@@ -226,7 +226,8 @@ def search(job: Job) -> None:
     assert job.planned is not None
     folder, placement = job.store.run(job.run), place_partitions(job.planned, job.settings)
     job.stood = standing(folder)
-    with folder.claim_run(job.settings.second_run), placement.opened() as client:
+    workers = placement.opened() if job.stood is None else nullcontext()  # of a whole run nothing is handed out
+    with folder.claim_run(job.settings.second_run), workers as client:
         if client is not None:
             job.observer.dashboard(client.dashboard_link)
         options = call_options(job.settings.search)
@@ -451,7 +452,7 @@ def summary(job: Job) -> RunSummary:
         busy=searched.busy,
         checks=manifest.checks if job.checks is None else [asdict(check) for check in job.checks],
         expected=job.expected,
-        in_step=job.store.graph(manifest.graph).record().in_step,
+        in_step=job.store.run(job.run).asked.in_step,
     )
 
 

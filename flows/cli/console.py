@@ -366,6 +366,7 @@ def runs_table(record: Record) -> Table:
         if r["failed"]:
             state = "; ".join(f"partition {number} failed: {reason}" for number, reason in r["failed"].items())
         least = f"{r['min_left']} × {r['min_right']}" + (f", {r['min_edges']:,} edges" if r["min_edges"] > 1 else "")
+        least += "" if r["in_step"] is None else f", in step {r['in_step']}"
         done = ", ".join(r["counts"]) if r["state"] == "count" else f"{r['bicliques']:,}"
         table.add_row(
             r["run"], r["graph"], state, least, f"{r['partitions_searched']:,} of {r['partitions']:,}", done,

@@ -35,8 +35,9 @@ def update(
 ) -> None:
     """Join the edges of a table to a run, or take them away, as a new version of the run.
 
-    Only what they change is searched. The table is read as that of the run was, unless options say
-    otherwise; thresholds are those of the run. Files that were taken are not taken again.
+    Only what they change is searched, of groups in step all. The table is read as that of the run
+    was, unless options say otherwise; thresholds are those of the run. Files that were taken are
+    not taken again.
     """
     from bicliq.flows.cli import console
 

@@ -18,6 +18,9 @@ EXCEL_START = dt.date(1899, 12, 30)
 EXCEL_DAYS = 32_874, 54_789
 """The days of 1990 to 2049, as Excel counts them."""
 
+ZONED = ":[0-9.]+ *(Z|[+-][0-9:]+)$|[0-9]Z$|T[0-9]+[+-][0-9:]+$"
+"""How a time ends that has a zone; one column may hold both kinds."""
+
 LATEST = 253_402_300_800
 """Unix seconds of the year 10000: what is beyond was counted in smaller units."""
 
@@ -35,8 +38,8 @@ def unix_seconds(times: pa.Array, head: bool = True) -> pa.Array:
     --------
     >>> unix_seconds(pa.array(["2009-01-01", "2009-01-01T01:00:00"])).to_pylist()
     [1230768000.0, 1230771600.0]
-    >>> unix_seconds(pa.array(["2009-01-01T01:00:00+01:00"])).to_pylist()
-    [1230768000.0]
+    >>> unix_seconds(pa.array(["2009-01-01T01:00:00+01:00", "2009-01-01 00:00"])).to_pylist()
+    [1230768000.0, 1230768000.0]
     """
     if pa.types.is_dictionary(times.type):
         times = times.dictionary_decode()
@@ -80,12 +83,11 @@ def _excel_day(number: float) -> str | None:
 
 
 def _of_text(times: pa.Array) -> pa.Array:
+    zoned = pc.match_substring_regex(times, ZONED)
+    nothing = pa.nulls(1, times.type)[0]  # pa.scalar brings pandas
     try:
-        return _of_timestamps(pc.cast(times, pa.timestamp("us")))
-    except pa.ArrowInvalid:
-        pass
-    try:
-        return _of_timestamps(pc.cast(times, pa.timestamp("us", "UTC")))
+        plain = _of_timestamps(pc.cast(pc.if_else(zoned, nothing, times), pa.timestamp("us")))
+        return pc.coalesce(plain, _of_timestamps(pc.cast(pc.if_else(zoned, times, nothing), pa.timestamp("us", "UTC"))))
     except pa.ArrowInvalid:  # it quotes another of the times
         raise pa.ArrowInvalid("as 2026-01-31 and 2026-01-31T12:00 are") from None
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from bicliq import kernels
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from bicliq.pipeline.graphs.paths import row_blocks
-from bicliq.pipeline.placement.arrays import BLOCK, library_of, repeat, starts_of, sums_of_rows, to_host
+from bicliq.pipeline.placement.arrays import BLOCK, counts_of, library_of, repeat, starts_of, sums_of_rows, to_host
 
 Bools = npt.NDArray[np.bool_]
 
@@ -105,6 +105,21 @@ def peel(graph: BipartiteGraph, min_left: int, min_right: int, *, in_place: bool
             return graph, rounds
         graph = _peeled(graph, *keep, graph.indices if rounds else xp.empty_like(graph.indices))
         rounds += 1
+
+
+def largest_degree(graph: BipartiteGraph) -> int:
+    """Return the most edges of a vertex; numbers of a vertex are let go of at once.
+
+    Examples
+    --------
+    >>> largest_degree(BipartiteGraph.from_edges([0, 1, 1, 2], [0, 0, 1, 0], 3, 2))
+    3
+    """
+    xp = library_of(graph.indptr)
+    largest = [int(counts_of(graph.indices, graph.n_right).max())] if graph.n_edges else [0]
+    for first in range(0, graph.n_left, BLOCK):
+        largest.append(int(xp.diff(graph.indptr[first : first + BLOCK + 1]).max()))
+    return max(largest)
 
 
 def _degrees(graph: BipartiteGraph) -> tuple[Int64s, Int64s]:

@@ -57,7 +57,8 @@ def examine() -> dict[str, str]:
 
 def _extras() -> dict[str, str]:
     of = importlib.metadata.packages_distributions()  # reads the metadata of all that is installed: 0.2 s
-    return {f"extra {name}": _extra(name, of) for name in EXTRAS}
+    other = {"cupy-cuda13x": "gpu-cu12", "cupy-cuda12x": "gpu"}.get(of.get("cupy", [""])[0])  # one CUDA at a time
+    return {f"extra {name}": _extra(name, of) for name in EXTRAS if name != other}
 
 
 def _extra(name: str, of: Mapping[str, list[str]]) -> str:

@@ -370,52 +370,9 @@ def _find(
     part.limit_degree("right", asked.max_right_degree)
     part.stay_within(asked.within)
     part.contain(asked.containing, asked.most_missing_each)
-    options: dict[str, Any] = {name: getattr(search, name) for name in _SIZES}
-    if asked.by == "weight" and not asked.weighs_edges:
-        options["left_weights"] = part.weights("left", asked.left_weights)
-        options["right_weights"] = part.weights("right", asked.right_weights)
-    if asked.by == "surprise":  # degrees are those of the whole table
-        options |= {"left_degrees": graph.left_degrees, "right_degrees": graph.right_degrees}
-    searched = part.edges()
-    if asked.weighs_edges:
-        options["edge_weights"] = part.edge_weights()
+    options = _options(part, asked, search)
     read = time.perf_counter()
-    options |= {"max_left": asked.max_left, "max_right": asked.max_right}
-    options |= {"side": search.side, "threads": search.threads}
-    by, csr = cast(Any, asked.by), (searched.indptr, searched.indices, searched.n_right)
-    told: Any = None if tell is None else lambda state: tell(Reached.of(asked, state, graph.n_edges))
-    search_for: Any = kernels.top_bicliques
-    if asked.missing:
-        search_for = kernels.groups_with_gaps
-        del options["side"]  # both are branched on
-        options |= {"missing": asked.missing, "missing_each": asked.missing_each}
-    more = {"min_value": asked.min_value, "diverse": asked.diverse, "progress": told}
-    if asked.missing:
-        containing = [[place for own, place in part.members if own == side] for side in ("left", "right")]
-        result = search_for(*csr, asked.top, by, time_limit=asked.seconds, containing=containing, **more, **options)
-    else:
-        result = place.run(
-            lambda backend: search_for(
-                *csr,
-                asked.top,
-                by,
-                time_limit=asked.seconds if backend == "cpu" else None,
-                backend=backend,
-                **more,
-                **options,
-            )
-        )
-
-    def best(columns: Any, least: float, left: float | None) -> kernels.FindResult:
-        limit = min((each for each in (left, asked.seconds) if each is not None), default=None)
-        found: kernels.FindResult = search_for(
-            graph.indptr, columns, graph.n_right, 1, by, min_value=least, time_limit=limit, **options
-        )
-        return found
-
-    values = [group.value for group in result.groups]
-    ran = Null(asked.null, asked.seed, asked.time_limit, search.threads, None if tell is None else _tables(tell, asked))
-    null = compare_groups(graph, values, ran, best) if asked.null else None
+    result = _search(part, asked, place, options, tell)
     record: dict[str, Any] = {
         "groups": [_labelled(group, asked.by, part, graph) for group in result.groups],
         "proven": result.proven,
@@ -434,19 +391,77 @@ def _find(
         "nodes": result.nodes,
         "backend": result.backend,
         "threads": result.threads,
-        "seconds": {"ingest": read - started, **result.seconds, "total": time.perf_counter() - started},
     }
     if asked.missing:
         record |= {"missing": asked.missing, "missing_each": asked.missing_each}
-    if null is not None:
-        for group, share in zip(record["groups"], null.pop("p"), strict=True):
-            group["p"] = share
-        record["null"] = null
+    if asked.null:
+        _compare(record, graph, result, asked, options, tell)
+    record["seconds"] = {"ingest": read - started, **result.seconds, "total": time.perf_counter() - started}
     if report is not None:
         groups = [(group.left, group.right) for group in result.groups]
         labels = (part.left_ids, part.right_ids)
         record["report"] = write_page(report, lambda: find_page(record, summary, graph, groups, labels), overwrite=True)
     return record
+
+
+def _options(part: Part, asked: FindAsked, search: SearchSettings) -> dict[str, Any]:
+    """What the kernel is told of sizes, values and threads."""
+    options: dict[str, Any] = {name: getattr(search, name) for name in (*_SIZES, "threads")}
+    options |= {"max_left": asked.max_left, "max_right": asked.max_right}
+    if asked.weighs_edges:
+        options["edge_weights"] = part.edge_weights()
+    elif asked.by == "weight":
+        options["left_weights"] = part.weights("left", asked.left_weights)
+        options["right_weights"] = part.weights("right", asked.right_weights)
+    elif asked.by == "surprise":  # degrees are those of the whole table
+        options |= {"left_degrees": part.graph.left_degrees, "right_degrees": part.graph.right_degrees}
+    if asked.missing:  # both sides are branched on
+        return options | {"missing": asked.missing, "missing_each": asked.missing_each}
+    return options | {"side": search.side}
+
+
+def _search(part: Part, asked: FindAsked, place: Place, options: dict[str, Any], tell: Tell | None) -> Any:
+    """The groups and what was searched for them, a `kernels.FindResult`."""
+    searched, n_edges = part.edges(), part.graph.n_edges
+    csr = searched.indptr, searched.indices, searched.n_right
+    options = options | {"min_value": asked.min_value, "diverse": asked.diverse}
+    options["progress"] = None if tell is None else lambda state: tell(Reached.of(asked, state, n_edges))
+    by = cast(Any, asked.by)
+    if asked.missing:
+        members: Any = [[place for own, place in part.members if own == side] for side in ("left", "right")]
+        limit = asked.seconds
+        return kernels.groups_with_gaps(*csr, asked.top, by, time_limit=limit, containing=members, **options)
+
+    def on(backend: Any) -> kernels.FindResult:
+        limit = asked.seconds if backend == "cpu" else None
+        return kernels.top_bicliques(*csr, asked.top, by, time_limit=limit, backend=backend, **options)
+
+    return place.run(on)
+
+
+def _compare(
+    record: dict[str, Any],
+    graph: BipartiteGraph,
+    result: Any,
+    asked: FindAsked,
+    options: dict[str, Any],
+    tell: Tell | None,
+) -> None:
+    """Add what random tables have, and to each group the share of them that have one as good."""
+    search: Any = kernels.groups_with_gaps if asked.missing else kernels.top_bicliques
+
+    def best(columns: Any, least: float, left: float | None) -> kernels.FindResult:
+        limit = min((each for each in (left, asked.seconds) if each is not None), default=None)
+        csr = graph.indptr, columns, graph.n_right
+        found: kernels.FindResult = search(*csr, 1, asked.by, min_value=least, time_limit=limit, **options)
+        return found
+
+    values = [group.value for group in result.groups]
+    told = None if tell is None else _tables(tell, asked)
+    null = compare_groups(graph, values, Null(asked.null, asked.seed, asked.time_limit, options["threads"], told), best)
+    for group, share in zip(record["groups"], null.pop("p"), strict=True):
+        group["p"] = share
+    record["null"] = null
 
 
 def _labelled(group: kernels.Group, by: str, part: Part, graph: BipartiteGraph) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,22 +67,17 @@ def find_in_step(
     read = time.perf_counter()
     found = expand(table, search, part.kept)
     best = BeyondChance(asked, part, found) if asked.by == "surprise" else Best(asked, part, weights)
+    best = AddsMost(asked, part) if asked.diverse else best
     expanded = time.perf_counter()
     # A limit that was given is for all; the one that surprise has by itself is for the search.
-    stream = found.stream(_until(expanded if asked.time_limit is None else started, asked.seconds))
-    with stream:
-        for batch in stream:
-            best.take(batch)
-            if tell is not None:
-                tell(best.reached(stream.progress()))
+    result = _searched(found, best, _until(expanded if asked.time_limit is None else started, asked.seconds), tell)
     groups = best.entries()
     ended = time.perf_counter()
-    result = stream.result
     record = {
-        "groups": [_labelled(entry, part, found) | best.expected(entry) for entry in groups],
+        "groups": [_labelled(entry, part, found) | best.more_of(entry) for entry in groups],
         "proven": result.complete,
         "by": asked.by,
-        "diverse": False,
+        "diverse": asked.diverse,
         "labels": {
             side: "numbers" if pa.types.is_integer(ids.type) else "text"
             for side, ids in (("left", part.left_ids), ("right", part.right_ids))
@@ -112,11 +108,26 @@ def find_in_step(
     return {**record, **account(table.summary)}
 
 
+def _searched(found: InStep, best: Best, until: Any, tell: Tell | None) -> kernels.EnumerationResult:
+    """Search for the best groups: once, or again for each that adds most to those before it."""
+    nodes = 0
+    while True:
+        stream = found.stream(until)
+        with stream:
+            for batch in stream:
+                best.take(batch)
+                if tell is not None:
+                    tell(best.reached(stream.progress()))
+        nodes += stream.result.nodes
+        if not best.wants_more() or not stream.result.complete:
+            return replace(stream.result, nodes=nodes)
+
+
 def _refuse_other_questions(asked: FindAsked) -> None:
     """Refuse what is not known of groups in step."""
     why = {
         "weights of edges": asked.weighs_edges,
-        "diverse": asked.diverse,
+        f"diverse by {asked.by}": asked.diverse and asked.by != "edges",
         "null": bool(asked.null),
         f"missing = {asked.missing}, for an action that is missing has no time": bool(asked.missing),
     }
@@ -172,16 +183,20 @@ class Best:
             if value >= self._least:
                 self._entries.append((-value, left.tolist(), right.tolist()))
         if len(self._entries) > 2 * self._asked.top:
-            self._entries = self.entries()
+            self._entries = Best.entries(self)
             self._least = -self._entries[-1][0]
 
     def entries(self) -> list[Entry]:
         """Return them, the best first; of equals those with the first left members."""
         return sorted(self._entries)[: self._asked.top]
 
-    def expected(self, entry: Entry) -> dict[str, Any]:
-        """Say what chance gives a group, where that is asked for."""
+    def more_of(self, entry: Entry) -> dict[str, Any]:
+        """Say what else is told of a group: what chance gives it, or covers it."""
         return {}
+
+    def wants_more(self) -> bool:
+        """Whether all groups are to be looked at once more."""
+        return False
 
     def _exact(self, value: float, left: Int32s, right: Int32s) -> float:
         """Return what a group is worth, of which `_values` may have said too much."""
@@ -207,6 +222,42 @@ class Best:
         return n_left + n_right if self._asked.by == "vertices" else np.minimum(n_left, n_right)
 
 
+class AddsMost(Best):
+    """Groups of which each adds most edges to those before it; parameters as of `Best`."""
+
+    def __init__(self, asked: FindAsked, part: Part) -> None:
+        super().__init__(replace(asked, top=1), part)
+        self._least, self._wanted, self._n_edges = 1.0, asked.top, part.graph.n_edges
+        self._chosen: dict[tuple[int, ...], tuple[Entry, int]] = {}
+        self._covered = np.zeros(0, np.int64)
+
+    def wants_more(self) -> bool:
+        """Take the best group, of which there may be none, and say whether to look for another."""
+        best = super().entries()
+        for entry in best:
+            self._covered = np.union1d(self._covered, _pairs(*entry[1:]))
+            self._chosen[tuple(entry[1])] = entry, len(self._covered)
+        self._entries, self._least = [], 1.0
+        return bool(best) and len(self._chosen) < self._wanted
+
+    def entries(self) -> list[Entry]:
+        """Return them in the order in which they add."""
+        return [entry for entry, _ in self._chosen.values()]
+
+    def more_of(self, entry: Entry) -> dict[str, Any]:
+        """Say how many edges it and those before it hold together."""
+        covered = self._chosen[tuple(entry[1])][1]
+        return {"covered": covered, "share": covered / self._n_edges}
+
+    def _exact(self, value: float, left: Int32s, right: Int32s) -> float:
+        return value - np.count_nonzero(np.isin(_pairs(left, right), self._covered))
+
+
+def _pairs(left: Any, right: Any) -> npt.NDArray[np.int64]:
+    """Both ends of each edge of a group in one number."""
+    return (np.asarray(left, np.int64)[:, None] << 32 | np.asarray(right, np.int64)).ravel()
+
+
 class BeyondChance(Best):
     """Those that chance gives least (`graphs.in_step.ByChance`).
 
@@ -222,7 +273,7 @@ class BeyondChance(Best):
         super().__init__(asked, part)
         self._moments, self._chance = found.moments, found.by_chance(part.graph)
 
-    def expected(self, entry: Entry) -> dict[str, Any]:
+    def more_of(self, entry: Entry) -> dict[str, Any]:
         """Say how many pairs of a group chance puts into its windows."""
         return {"expected": self._weighed(np.array(entry[1], np.int32), np.array(entry[2], np.int32))[1]}
 

@@ -113,7 +113,7 @@ def gather(run: Run) -> Facts:
         groups=groups,
         times=times,
         changes=_changes(run, asked),
-        in_step=run.graph.record().in_step,
+        in_step=asked.in_step,
     )
 
 
@@ -142,9 +142,10 @@ def _changes(run: Run, asked: RunRecord) -> dict[str, Any] | str:
 
 
 def _run_before(run: Run) -> str | None:
-    """The run of the same source and the same sizes that was published before this one."""
+    """The run of the same source, sizes and windows that was published before this one."""
     checks = run.folder.find(Checks)
     before = None if checks is None else checks.last
     if before is None or before == run.run or before not in run.store.runs():
         return None
-    return before if run.folder.asked.search == run.store.run(before).asked.search else None
+    now, then = run.folder.asked, run.store.run(before).asked
+    return before if (now.search, now.in_step) == (then.search, then.in_step) else None

@@ -165,7 +165,7 @@ def _updates(steps: list[Step]) -> str:
     lines = ""
     for step in steps:
         if step.update is not None:
-            files = ", ".join(str(file["uri"]).rsplit("/", 1)[-1] for file in step.update.files)
+            files = ", ".join(file.uri.rsplit("/", 1)[-1] for file in step.update.files)
             did = "taken away" if step.update.deleted else "joined"
             numbers = "".join(
                 f"<td class='n'>{getattr(step.update, name):,}</td>" for name in ("rows_read", "edges", "unchanged")

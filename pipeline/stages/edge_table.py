@@ -16,12 +16,26 @@ from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk
 from bicliq.pipeline.stages.window import TimedRows
 from bicliq.pipeline.store.account import DROPPED
+from bicliq.pipeline.times import parse_duration
 
 POLICIES = (
     "ids", "duplicates", "ragged", "nulls", "self_labels", "min_weight", "min_value", "since", "until",
     "sample", "window", "in_step", "strip", "fold", "split", "comment", "skip", "encoding",
 )  # fmt: skip
 """Settings that decide which rows stay and what their labels are: updates are read alike."""
+
+
+def same_policy(name: str, one: Any, other: Any) -> bool:
+    """Say whether two values of a policy mean the same: lengths of time are written in many ways.
+
+    Examples
+    --------
+    >>> same_policy("in_step", "60s", "1m"), same_policy("fold", "case", None)
+    (True, False)
+    """
+    if name in ("window", "in_step") and one is not None and other is not None:
+        return parse_duration(one) == parse_duration(other)
+    return bool(one == other)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from bicliq.pipeline.graphs.paths import wedges
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.device_reading import with_text
-from bicliq.pipeline.stages.edge_table import POLICIES, EdgeTable
+from bicliq.pipeline.stages.edge_table import POLICIES, EdgeTable, same_policy
 from bicliq.pipeline.stages.ingest import GraphRecord, read_edge_table, store_changed, store_table
 from bicliq.pipeline.stages.label_kinds import in_kind, refuse_twins
 from bicliq.pipeline.stages.planned import Plan
@@ -308,7 +308,7 @@ def same_policies(
     names = [name for name in POLICIES if name not in left_out]
     before = known.summary["policies"]
     now = json.loads(json.dumps({name: getattr(settings, name) for name in names}, default=str))
-    differ = [name for name in names if before.get(name) != now[name]]
+    differ = [name for name in names if not same_policy(name, before.get(name), now[name])]
     if differ:
         said = ", ".join(f"{name} {now[name]!r} (the graph has {before.get(name)!r})" for name in differ)
         raise InputError(

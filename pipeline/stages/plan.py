@@ -22,7 +22,7 @@ from bicliq.pipeline.errors import DamageError, InputError
 from bicliq.pipeline.events import tell, warn
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph, stored_edges, stored_sizes
 from bicliq.pipeline.graphs.paths import row_blocks, wedges
-from bicliq.pipeline.graphs.reduce import peel
+from bicliq.pipeline.graphs.reduce import largest_degree, peel
 from bicliq.pipeline.placement.arrays import largest_of_rows, library_of, to_host
 from bicliq.pipeline.placement.where import place_graph
 from bicliq.pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings
@@ -106,7 +106,8 @@ def plan(
         Where the limit of memory is too low, with one that would do.
     """
     store.graph(graph_id).must_exist()
-    if store.graph(graph_id).record().in_step is not None:
+    in_step = store.graph(graph_id).record().in_step
+    if in_step is not None:
         check_in_step(search, publish or PublishSettings())
     run = run_id(graph_id, search, plan_settings, asks, publish)
     asked = RunRecord(
@@ -117,6 +118,7 @@ def plan(
         plan=plan_settings,
         publish=publish or PublishSettings(),
         created=dt.datetime.now(dt.UTC).isoformat(),
+        in_step=in_step,
     )
     _write_what_is_asked(store.run(run), asked)
     record = plan_run(store, run, backend, cluster, memory_limit)
@@ -155,7 +157,7 @@ def _plan(
     """Read a graph, reduce it and group its roots, where its arrays lie, and write the plan."""
     started, search = time.perf_counter(), asked.search
     graph, written, max_degree = _reduced(folder, asked, backend, memory_limit)
-    in_step = folder.store.graph(asked.graph).record().in_step is not None
+    in_step = asked.in_step is not None
     reduced = time.perf_counter()
     sizes = graph.n_edges, graph.n_left + graph.n_right
     room = MemoryRoom.within(memory_limit)
@@ -213,7 +215,7 @@ def _reduced(
     search, stored = asked.search, folder.store.graph(asked.graph)
     whole = stored_sizes(stored)
     room = MemoryRoom.within(memory_limit)
-    if stored.record().in_step is not None:
+    if asked.in_step is not None:
         room.require(BYTES_PER_ROW * stored_rows(stored), f"{stored.uri}: to find who was in step in its rows")
         windows = expand(stored_table(stored), search).searched
         right = pa.table({"right": column_of(windows.right)})
@@ -221,7 +223,7 @@ def _reduced(
         return windows.graph, [*written, _write_reduced(folder, windows.graph)], None
     room.require_for_graph(READ.of(*whole), f"{stored.uri}: to read the graph for a plan", *whole)
     graph = read_graph(stored, backend)
-    max_degree = max(int(n.max()) if n.size else 0 for n in (graph.left_degrees, graph.right_degrees))
+    max_degree = largest_degree(graph)
     if search.min_left == 1 and search.min_right == 1:
         return graph, [], max_degree
     graph, _ = peel(graph, search.min_left, search.min_right, in_place=True)

@@ -15,7 +15,7 @@ from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.log import Overtaken, make_next, numbered_latest
 from bicliq.pipeline.store.manifest import moment_after, ran_on
-from bicliq.pipeline.store.records import Commit, Held, Manifest, PlanRecord, RunRecord
+from bicliq.pipeline.store.records import Commit, Held, Manifest, PlanRecord, PublishedFile, RunRecord
 from bicliq.pipeline.store.sizes import Sizes
 from bicliq.pipeline.store.states import compare
 
@@ -165,11 +165,11 @@ def total_digest(commits: dict[int, Commit]) -> str:
     return f"{sum(int(commit.digest, 16) for commit in commits.values()) & MASK:016x}"
 
 
-def _file(commit: Commit) -> dict[str, Any]:
-    data = {"path": commit.file, "bytes": commit.bytes, "checksum": commit.data.checksum}
-    told = ("partition", "rows", "digest", "seconds", "complete", "plan", "backend", "threads")
-    rest = {name: getattr(commit, name) for name in told}
-    return {**data, "subgraph": partition_name(commit.partition), **rest}
+def _file(commit: Commit) -> PublishedFile:
+    told = ("bytes", "partition", "rows", "digest", "seconds", "complete", "plan", "backend", "threads")
+    about: dict[str, Any] = {name: getattr(commit, name) for name in told}
+    subgraph = partition_name(commit.partition)
+    return PublishedFile(path=commit.file, checksum=commit.data.checksum, subgraph=subgraph, **about)
 
 
 def named(numbers: list[int]) -> str:

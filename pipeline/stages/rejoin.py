@@ -33,30 +33,13 @@ Does = Literal["join", "take away", "replace"]
 def rejoin(store: Store, graph: str, source: Edges, settings: IngestSettings, does: Does, **how: Any) -> Extended:
     """Write a graph of groups in step with the actions of a table, or without them.
 
-    Parameters
-    ----------
-    store, graph
-        The graph, which stays as it is.
-    source, settings
-        The table, and how it is read; its policies must be those of the graph.
-    does
-        Whether its actions are joined, are taken away, or are all that the graph is to have.
-    **how
-        As of `extend`: backend, memory_limit.
+    `store`, `graph`: the graph, which stays as it is. `source`, `settings`: the table, and how it
+    is read; its policies must be those of the graph. `does`: whether its actions are joined, are
+    taken away, or are all that the graph is to have. `**how`: as of `extend`: backend,
+    memory_limit. Of what is returned ``left``, ``right`` are the ends of the actions that came, or
+    were taken away; ``gone`` those of the actions that went because all were replaced. Raises
+    InputError at anything wrong in the table, or where no action would be left.
 
-    Returns
-    -------
-    Extended
-        ``left``, ``right`` are the ends of the actions that came, or were taken away; ``gone``
-        those of the actions that went because all were replaced.
-
-    Raises
-    ------
-    InputError
-        At anything wrong in the table, or where no action would be left.
-
-    Notes
-    -----
     O(rows log rows), of the graph and of the table.
     """
     folder = store.graph(graph)

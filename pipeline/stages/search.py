@@ -107,7 +107,7 @@ def _search_to_file(
     file = folder.attempt_name(number)
     started = time.perf_counter()
     part = ready_partition(folder, number)
-    publish, in_step = folder.asked.publish, folder.graph.record().in_step is not None
+    publish, in_step = folder.asked.publish, folder.asked.in_step is not None
     on_device = backend == "cuda" and not cut.room and encodes(publish, _most_neighbours(part))
     with folder.sink(file) as sink, _stream(folder, part, threads, cut, sink, backend, on_device=on_device) as stream:
         batches: Iterable[Any] = stream if progress is None else _told(stream, progress)
@@ -134,7 +134,7 @@ def _stream(
     """Search a partition for what its run asks for, in the form in which it is written."""
     settings, publish = folder.asked.search, folder.asked.publish
     until = (lambda: cut.due(sink.bytes)) if cut.room else None
-    if folder.graph.record().in_step is not None:
+    if folder.asked.in_step is not None:
         return search_windows(part, settings, threads, until, cut.room.max_bicliques)
     graph = part.indptr, part.indices, part.n_right
     asked: dict[str, Any] = {

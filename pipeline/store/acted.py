@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -63,8 +64,10 @@ class Acted:
     @classmethod
     def of(cls, graph: GraphFolder) -> Acted | None:
         """Return this of a graph; None where its runs are of bicliques."""
-        in_step = graph.record().in_step
-        return None if in_step is None else cls(graph, in_step)
+        in_use, in_step = _IN_USE.get(graph.uri), graph.record().in_step
+        if in_use is None and in_step is not None:
+            in_use = _IN_USE[graph.uri] = cls(graph, in_step)
+        return in_use
 
     def __getstate__(self) -> dict[str, Any]:
         return {"graph": self.graph, "length": self.length}  # another process reads the rows itself
@@ -112,6 +115,10 @@ class Acted:
             members[offsets_and_ids(table[side].combine_chunks())[1]] = True
             kept &= members[ends]
         return Moments(Actions.of(*(column[kept] for column in self._rows)), self.length)
+
+
+_IN_USE: WeakValueDictionary[str, Acted] = WeakValueDictionary()
+"""Of each graph the one that somebody holds: rows are read once for all that ask at a time."""
 
 
 def in_words(windows: list[dict[str, Any]]) -> list[dict[str, str]]:

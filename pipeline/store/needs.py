@@ -69,7 +69,7 @@ def _in_its_folder(record: Record, beside: Mapping[str, Record]) -> list[str]:
         return []
     names = [RunRecord.at, PlanRecord.at]
     if isinstance(record, Manifest):
-        names += [Commit.name(entry["partition"]) for entry in record.files]
+        names += [Commit.name(file.partition) for file in record.files]
     if isinstance(record, Counts):
         names += [PartitionCounts.name(key, number) for key in record.keys for number in numbers]
     checked = (isinstance(record, Manifest) and record.checks) or (isinstance(record, Counts) and record.checked)

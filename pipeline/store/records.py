@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from bicliq.pipeline.errors import DamageError
+from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import PlanSettings, PublishSettings, SearchSettings
 from bicliq.pipeline.store.record import Count, Digest, Entry, Name, Record, StoredFile, Vertices
 
@@ -112,6 +113,24 @@ class TwoHop(Record, kind="two hop", at="two_hop.json", files=r"two_hop\.parquet
 
 
 @dataclass(frozen=True, kw_only=True)
+class PublishedFile(Entry):
+    """A data file of a published run, and what its partition's `Commit` says of it."""
+
+    path: str
+    bytes: Count
+    checksum: str
+    subgraph: str
+    partition: Count
+    rows: Count
+    digest: Digest
+    seconds: float
+    complete: bool
+    plan: str
+    backend: str
+    threads: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Manifest(Record, kind="manifest", at="manifest.json"):
     """What a published run holds; written last. That of a version is in its run.json.
 
@@ -138,7 +157,7 @@ class Manifest(Record, kind="manifest", at="manifest.json"):
     created
         When it was published (ISO, UTC).
     files
-        One record a partition: path, rows, bytes, checksum, digest.
+        One a partition.
     checks
         One record a check of the input (`pipeline.stages.checks.Check`); empty where the run was
         made of a graph of the store.
@@ -168,11 +187,39 @@ class Manifest(Record, kind="manifest", at="manifest.json"):
     right_histogram: list[tuple[int, int]]
     seconds: dict[str, float]
     created: str
-    files: list[dict[str, Any]] = field(repr=False)
+    files: list[PublishedFile] = field(repr=False)
     checks: list[dict[str, Any]] = field(default_factory=list, repr=False)
     machine: dict[str, str] = field(default_factory=dict, repr=False)
     limited_by: str | None = None
     failed: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SourceFile(Entry):
+    """A file that an update takes, or a table in memory.
+
+    `uri`, `bytes`, `checksum`: its name, its size, and the xxh3-128 of its bytes, in hex; of a
+    table what it is, and those of its columns. `modified`: what its file system says of its last
+    change (a time or a tag), before it was read: a file of which this and the size are the same is
+    not read again. `in_memory`: whether it is a table in memory, which has no name of its own:
+    given again, it is looked at again.
+    """
+
+    uri: str
+    bytes: int
+    checksum: str
+    modified: str = ""
+    in_memory: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its name without secrets, by which records know it."""
+        return without_secrets(self.uri)
+
+    @property
+    def key(self) -> str:
+        """What tells it from others: checksum, size and name."""
+        return f"{self.checksum} {self.bytes} {self.name}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +243,7 @@ class Updated(Entry):
     how: str
     reason: str
     deleted: bool
-    files: list[dict[str, Any]]
+    files: list[SourceFile]
     rows_read: int
     edges: int
     unchanged: int
@@ -297,6 +344,8 @@ class RunRecord(
     compacts, holds, search_seconds
         The version that it was written whole from; what that held; and the seconds of one thread
         that a search took.
+    in_step
+        How long a window is, of groups in step.
     layered
         What it holds, where it is a version that stands on others.
     """
@@ -319,6 +368,7 @@ class RunRecord(
     compacts: Name | None = None
     holds: Held | None = None
     search_seconds: float | None = None
+    in_step: str | None = None
     layered: Version | None = None
 
     @property
@@ -348,25 +398,15 @@ class RunRecord(
 class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced|windows)(?P<attempt>-\w+)?\.parquet"):
     """What was planned.
 
-    Parameters
-    ----------
-    side, n_roots, partitions
-        The enumerated side, and the numbers of its vertices, the roots, and of partitions.
-    n_left, n_right, n_edges
-        Size of the searched graph, after reduction; without isolated vertices.
-    est_bytes, est_cost
-        Estimated memory of the largest partition while it is searched; and estimated work: paths of
-        two edges from all roots.
-    digest
-        xxh3-64 of side, roots and their partitions, 16 hex digits: what belongs to this plan names
-        it.
-    seconds
-        Duration: ``reduce`` and ``plan``.
-    expected
-        What the search will find and cost, as a record of `pipeline.stages.expected.Expected`, and
-        ``would_do``: thresholds that leave few bicliques. None of a count.
-    max_degree
-        Most edges of a vertex of the whole graph; None where the plan did not read it.
+    `side`, `n_roots`, `partitions`: the enumerated side, and the numbers of its vertices, the
+    roots, and of partitions. `n_left`, `n_right`, `n_edges`: size of the searched graph, after
+    reduction; without isolated vertices. `est_bytes`, `est_cost`: estimated memory of the largest
+    partition while it is searched; and estimated work: paths of two edges from all roots. `digest`:
+    xxh3-64 of side, roots and their partitions, 16 hex digits: what belongs to this plan names it.
+    `seconds`: duration: ``reduce`` and ``plan``. `expected`: what the search will find and cost, as
+    a record of `pipeline.stages.expected.Expected`, and ``would_do``: thresholds that leave few
+    bicliques. None of a count. `max_degree`: most edges of a vertex of the whole graph; None where
+    the plan did not read it.
     """
 
     run: Name
@@ -419,22 +459,12 @@ class Commit(
 ):
     """That a partition is searched; its data file is what it names.
 
-    Parameters
-    ----------
-    partition
-        Number of the partition.
-    rows, digest, seconds
-        Bicliques in the data file, their set digest, and the duration of search and writing.
-    complete
-        False where a limit ended the search before its end.
-    sizes
-        How many bicliques there are of each size, and the largest (`pipeline.store.sizes`), so that
-        nobody reads the file for it.
-    plan
-        Digest of the plan that the partition is of.
-    backend, threads
-        What it ran on: "cpu" with the instruction set of its lanes, as "cpu-avx2", or "cuda"; and
-        threads, or warps.
+    `partition`: number of the partition. `rows`, `digest`, `seconds`: bicliques in the data file,
+    their set digest, and the duration of search and writing. `complete`: false where a limit ended
+    the search before its end. `sizes`: how many bicliques there are of each size, and the largest
+    (`pipeline.store.sizes`), so that nobody reads the file for it. `plan`: digest of the plan that
+    the partition is of. `backend`, `threads`: what it ran on: "cpu" with the instruction set of its
+    lanes, as "cpu-avx2", or "cuda"; and threads, or warps.
     """
 
     stored: Annotated[tuple[StoredFile, ...], Field(min_length=1, max_length=1)]

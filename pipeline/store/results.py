@@ -314,6 +314,7 @@ class Run:
                 " out at least 0"
             )
         best: list[dict[str, Any]] = []
+        _in_use = self.acted if by == "surprise" else None  # its rows are read once for all that follows
         members, many = self._members(choice), k + skip
         promising = [part for part in self.parts.values() if choice.may_take(part.commit.sizes)]
         for most, part in sorted(((_most(p.commit, by), p) for p in promising), key=lambda p: -p[0]):

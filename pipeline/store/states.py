@@ -217,7 +217,7 @@ def list_runs(store: Store) -> list[dict[str, Any]]:
 def _listed_of(asked: RunRecord) -> dict[str, Any]:
     """What is listed of any run by its own record."""
     wanted = ("min_left", "min_right", "min_edges", "side")
-    about = {"run": asked.run, "graph": asked.graph, "created": asked.created}
+    about = {"run": asked.run, "graph": asked.graph, "created": asked.created, "in_step": asked.in_step}
     return {**about, **{name: getattr(asked.search, name) for name in wanted}}
 
 
@@ -242,7 +242,7 @@ def _origin(asked: RunRecord) -> dict[str, Any]:
         return {"parent": None, "update": None, "compacts": None}
     names = ("how", "deleted", "edges", "appeared", "vanished", "seconds")
     made = {name: getattr(update, name) for name in names}
-    made["sources"] = [file["uri"] for file in update.files]
+    made["sources"] = [file.uri for file in update.files]
     return {"parent": asked.parent, "update": made, "compacts": asked.compacts}
 
 
@@ -285,7 +285,7 @@ def state_of(
 
 def compare(folder: RunFolder, manifest: Manifest, commits: dict[int, Commit]) -> None:
     """Raise DamageError where a manifest lists other files than the commit records do."""
-    listed = {entry["path"]: (entry["partition"], entry["bytes"], entry["checksum"]) for entry in manifest.files}
+    listed = {file.path: (file.partition, file.bytes, file.checksum) for file in manifest.files}
     found = {commit.file: (commit.partition, commit.bytes, commit.data.checksum) for commit in commits.values()}
     differ = sorted(
         {number for number, *_ in {*listed.items(), *found.items()} if listed.get(number) != found.get(number)}

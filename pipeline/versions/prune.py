@@ -269,7 +269,7 @@ class _Known:
         asked = self.asked[run]
         graph = self.graphs.get(asked.graph)
         table = asked.table or (graph and graph.source.get("uri"))
-        return json.dumps([table, asked.search.model_dump(mode="json")], sort_keys=True)
+        return json.dumps([table, asked.search.model_dump(mode="json"), asked.in_step], sort_keys=True)
 
     def _is_old(self, graph: str) -> bool:
         """Whether no living process can be about to make a run of a graph."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
 import xxhash
+from pydantic import ValidationError
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import file_system
@@ -20,9 +20,8 @@ from bicliq.pipeline.formats.parquet import BATCH_ROWS
 from bicliq.pipeline.formats.recognise import recognise, typed_kind
 from bicliq.pipeline.formats.source import FIRST_WORD
 from bicliq.pipeline.formats.tables import names_its_columns
-from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
-from bicliq.pipeline.store.records import TakenFile
+from bicliq.pipeline.store.records import SourceFile, TakenFile
 
 CHOSEN = ("csv", "tsv", "parquet", "table", "jsonl", "excel", "duckdb")
 """Formats whose columns are chosen; others have fixed ones."""
@@ -37,38 +36,6 @@ BLOCK = 1 << 22
 
 CHANGED = ("mtime", "ETag", "etag", "md5Hash", "LastModified", "last_modified", "updated", "created")
 """What file systems of fsspec call the last change of a file, or a tag of its content."""
-
-
-@dataclass(frozen=True)
-class SourceFile:
-    """A file that an update takes, or a table in memory.
-
-    `uri`, `bytes`, `checksum`: its name, its size, and the xxh3-128 of its bytes, in hex; of a
-    table what it is, and those of its columns. `modified`: what its file system says of its last
-    change (a time or a tag), before it was read: a file of which this and the size are the same is
-    not read again. `in_memory`: whether it is a table in memory, which has no name of its own:
-    given again, it is looked at again.
-    """
-
-    uri: str
-    bytes: int
-    checksum: str
-    modified: str = ""
-    in_memory: bool = False
-
-    @property
-    def name(self) -> str:
-        """Its name without secrets, by which records know it."""
-        return without_secrets(self.uri)
-
-    @property
-    def key(self) -> str:
-        """What tells it from others: checksum, size and name."""
-        return f"{self.checksum} {self.bytes} {self.name}"
-
-    def record(self) -> dict[str, Any]:
-        """Plain record for JSON."""
-        return {**asdict(self), "uri": self.name}
 
 
 def taken_from(source: Edges, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> Taken:
@@ -176,7 +143,7 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
         before["duplicates"] = before["duplicates"].replace("sum", "first").replace("max", "first")
     if known["format"] in OF_LINES and not {"format", "left", "right"} & set(given) and _is_plain_text(source, asked):
         before["format"] = known["format"]
-    policies = IngestSettings.model_validate({**before, **given})
+    policies = _settings({**before, **given})
     for name in _of_lines(source, policies) if {"skip", "comment", "encoding"} & set(before) else ():
         before.pop(name, None)
     named = known["columns"] != UNNAMED and "value" not in known["columns"]  # cells have columns of our own
@@ -188,7 +155,16 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
         columns.pop("time", None)
     if policies.format == known["format"] == "baskets" and known["columns"]["left"] == FIRST_WORD:
         columns["left"] = FIRST_WORD
-    return IngestSettings.model_validate({**before, **columns, **given})
+    return _settings({**before, **columns, **given})
+
+
+def _settings(values: dict[str, Any]) -> IngestSettings:
+    """What is given beside what the run was read by; raises InputError where they contradict."""
+    try:
+        return IngestSettings.model_validate(values)
+    except ValidationError as error:
+        reasons = "; ".join(problem["msg"].removeprefix("Value error, ") for problem in error.errors())
+        raise InputError(f"what is given contradicts how the table of the run was read: {reasons}") from None
 
 
 def _of_lines(source: Edges, policies: IngestSettings) -> tuple[str, ...]:

@@ -46,6 +46,7 @@ from bicliq.pipeline.store.records import (
     Manifest,
     PlanRecord,
     RunRecord,
+    SourceFile,
     Updated,
     Version,
 )
@@ -70,7 +71,6 @@ from bicliq.pipeline.versions.layer import (
 from bicliq.pipeline.versions.portions import Found, find_changes
 from bicliq.pipeline.versions.rollback import make_latest
 from bicliq.pipeline.versions.sources import (
-    SourceFile,
     name_of_key,
     reading_of,
     refuse_changed,
@@ -116,10 +116,6 @@ def update(
     holding
         All files whose edges the version is to have, and no others: those of `source`, which may
         have been taken before with other content, and those that stay.
-
-    Returns
-    -------
-    UpdateRecord
 
     Raises
     ------
@@ -254,9 +250,9 @@ class _Update:
     def _graph(self) -> str:
         return self._before.asked.graph
 
-    @cached_property
+    @property
     def _in_step(self) -> str | None:
-        return self._store.graph(self._graph).record().in_step
+        return self._before.asked.in_step
 
     @property
     def _published(self) -> tuple[Manifest, PlanRecord]:
@@ -333,6 +329,7 @@ class _Update:
             search=before.search,
             plan=before.plan,
             publish=before.publish,
+            in_step=before.in_step,
             created=dt.datetime.now(dt.UTC).isoformat(),
             parent=self._parent.run,
             beside=self._beside,
@@ -348,7 +345,7 @@ class _Update:
             how=way.how,
             reason=way.reason,
             deleted=self._delete,
-            files=[file.record() for file in self._files],
+            files=[replace(file, uri=file.name) for file in self._files],
             rows_read=summary["rows_read"],
             edges=len(extended.left),
             unchanged=extended.unchanged,

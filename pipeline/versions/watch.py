@@ -19,7 +19,7 @@ from bicliq.pipeline.notify import failures_notified, notify_failed
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.run import Observer, RunSummary, resume, run
 from bicliq.pipeline.settings import Settings
-from bicliq.pipeline.stages.edge_table import POLICIES
+from bicliq.pipeline.stages.edge_table import POLICIES, same_policy
 from bicliq.pipeline.store.account import NOTHING_READ
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.log import latest_published
@@ -330,7 +330,7 @@ class Watch:
         """Refuse what no file is to blame for, so that none is set aside for it."""
         given, known = self._settings.ingest, self._known_policies()
         for name in POLICIES if self._quarantine is not None and known else ():
-            if name in given.model_fields_set and getattr(given, name) != known.get(name):
+            if name in given.model_fields_set and not same_policy(name, getattr(given, name), known.get(name)):
                 raise InputError(
                     f"{self._settings.store}: its run has {name} = {known.get(name)!r}, and {getattr(given, name)!r} is asked"
                     " for; leave it out, or begin another store"

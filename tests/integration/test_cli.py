@@ -57,6 +57,12 @@ def test_run_again_searches_nothing_again(published, capsys):
     assert again["bicliques"] == COUNTS["UCforum"]
 
 
+def test_a_whole_run_needs_no_workers(tmp_path, capsys):
+    asked = ["run", str(DATA / "moreno_crime.parquet"), "--store", str(tmp_path / "store"), "--partitions", "2"]
+    assert said(capsys, *asked, "--local")["searched"] == 2
+    assert said(capsys, *asked, "--scheduler", "tcp://127.0.0.1:9")["bicliques"] == COUNTS["moreno_crime"]
+
+
 def test_enumerate_counts_without_a_store(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     record = said(
@@ -160,6 +166,17 @@ def test_doctor_says_why_a_backend_cannot_be_used(capsys):
     assert facts["lanes"] in ("avx512", "avx2", "portable")
     assert facts["backend cuda"] == "can run" or facts["backend cuda"].startswith("cannot run: ")
     assert "searches from 1,048,576 paths of two edges on" in facts["a gpu pays"]  # where there is none as well
+
+
+def test_doctor_names_the_extra_of_the_cuda_that_is_installed(monkeypatch, tmp_path, capsys):
+    own = tmp_path / "cupy_cuda12x-14.2.0.dist-info"
+    own.mkdir()
+    (own / "METADATA").write_text("Metadata-Version: 2.1\nName: cupy-cuda12x\nVersion: 14.2.0\n")
+    (own / "top_level.txt").write_text("cupy\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = set(said(capsys, "doctor"))
+    assert "extra gpu-cu12" in found
+    assert "extra gpu" not in found
 
 
 def test_profile_counts_two_hop_neighbours(published, capsys):

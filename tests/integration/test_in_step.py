@@ -154,6 +154,15 @@ def test_numbers_are_seconds_and_frames_keep_their_zone():
     assert len(bicliq.find(pa.table({**base, "at": zoned}), **asked)) == 1
 
 
+def test_times_with_and_without_a_zone_stand_in_one_column(tmp_path):
+    path = tmp_path / "mixed.csv"
+    path.write_text(
+        "user,url,at\nann,x,2026-01-01T00:00:00Z\nbob,x,2026-01-01 00:00:20\ncid,x,2026-01-01T01:00:10+01:00\n"
+    )
+    (group,) = bicliq.find(path, left="user", right="url", time="at", in_step="20s", min_left=3)
+    assert group["windows"] == [{"start": "2026-01-01T00:00:00+00:00", "end": "2026-01-01T00:00:20+00:00"}]
+
+
 def test_a_page_of_the_answer_is_written(shares, tmp_path, capsys):
     page = tmp_path / "page.html"
     record(capsys, "find", shares, *COLUMNS, "--nulls", "drop", "--in-step", "60s", "--report", str(page))
@@ -174,7 +183,7 @@ def test_a_page_of_the_answer_is_written(shares, tmp_path, capsys):
         ([*COLUMNS, "--in-step", "-5s"], "in_step '-5s'"),
         ([*COLUMNS, "--in-step", "a minute"], "is no length of time"),
         ([*COLUMNS, "--in-step", "60s", "--window", "3d"], "--in-step and window contradict each other"),
-        ([*COLUMNS, "--in-step", "60s", "--diverse"], "is not for diverse"),
+        ([*COLUMNS, "--in-step", "60s", "--diverse", "--by", "surprise"], "is not for diverse by surprise"),
         ([*COLUMNS, "--in-step", "60s", "--null", "9"], "is not for null"),
         ([*COLUMNS, "--in-step", "60s", "--backend", "cuda"], "leave out --backend cuda"),
     ],

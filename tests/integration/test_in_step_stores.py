@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import json
 
+import numpy as np
 import openpyxl
+import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
@@ -15,6 +17,9 @@ from bicliq.flows.cli.app import invoke
 from bicliq.flows.etl import etl
 from bicliq.flows.update import watch_flow
 from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.graphs import in_step
+from bicliq.pipeline.repair import repair
+from bicliq.pipeline.report.page import write_report
 from bicliq.pipeline.run import resume, run
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.stages.in_memory import project_table
@@ -101,12 +106,20 @@ def test_a_run_says_what_was_read_and_show_top_and_find_tell_the_windows(shares,
     assert "x (2026-01-01 00:00:00 UTC + 20 s)" in shown
 
 
-def test_another_length_is_another_run_and_the_same_length_is_the_same(shares, tmp_path):
+def test_another_length_is_another_run_and_the_same_length_is_the_same(shares, tmp_path, capsys):
     first, longer = (run(shares, asked(tmp_path, ingest={"in_step": length})) for length in ("60s", "1h"))
     assert (first.bicliques, longer.bicliques) == (2, 1)
     assert first.run != longer.run
     again = run(shares, asked(tmp_path, ingest={"in_step": "1m"}))
     assert (again.run, again.searched) == (first.run, 0)
+    plain = run(shares, asked(tmp_path, ingest={"in_step": None}))
+    assert invoke(["runs", "--store", first.store]) == 0
+    assert "in step 1h" in " ".join(capsys.readouterr().out.replace("│", " ").split())
+    write_report(open_run(first.store, plain.run), tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "There is no earlier run of this table" in page, "groups in step are no bicliques"
+    assert invoke(["prune", "--keep-last", "1", "--yes", "--store", first.store]) == 0
+    assert set(Store.open(first.store).runs()) == {first.run, longer.run, plain.run}, "another question each"
 
 
 def test_the_order_of_the_rows_makes_no_other_run(tmp_path):
@@ -165,7 +178,8 @@ def test_late_rows_and_deleted_ones_make_versions_that_can_be_compared(store, tm
     assert groups(store) == [(["ann", "bob", "cid"], ["x", "y"])]
     changes = told(capsys, "diff", "--store", store)
     assert (changes["n_appeared"], changes["n_vanished"], changes["before"]) == (1, 2, first)
-    back = told(capsys, "update", put(tmp_path / "gone.csv", CID_IN_TIME), "--delete", "--store", store)
+    gone = put(tmp_path / "gone.csv", CID_IN_TIME)
+    back = told(capsys, "update", gone, "--delete", "--in-step", "1m", "--store", store)
     assert (back["edges"], back["digest"]) == (1, open_run(store, first).manifest.digest)
     assert verify_store(Store.open(store), roots=EVERY_ROOT).problems == []
     assert [each["state"] for each in told(capsys, "runs", "--store", store)["runs"]] == ["published"] * 3
@@ -200,6 +214,8 @@ def test_what_an_update_cannot_be_is_refused_in_a_sentence(store, shares, tmp_pa
     assert "in_step '5m' (the graph has '60s')" in refused(capsys, "update", shares, "--in-step", "5m", *place).replace(
         "--in-step", "in_step"
     )
+    fresh = put(tmp_path / "fresh.csv", CID_IN_TIME)
+    assert "contradict each other: leave window out" in refused(capsys, "update", fresh, "--window", "3d", *place)
     timeless = put(tmp_path / "timeless.csv", "user,url\ncid,y\n")
     for delete in ([], ["--delete"]):
         assert "there is no column 'at' for the time" in refused(capsys, "update", timeless, *delete, *place)
@@ -228,7 +244,8 @@ def test_what_a_run_cannot_be_is_refused_before_anything_is_written(shares, tmp_
 def test_questions_that_no_run_of_groups_in_step_answers_say_so(store, tmp_path, capsys):
     run_name, place = open_run(store).run, ["--store", store]
     assert "compares with no random tables" in refused(capsys, "top", "--null", "9", *place)
-    assert "is not for diverse" in refused(capsys, "find", "--run", run_name, "--diverse", *place)
+    diverse = "find", "--run", run_name, "--diverse", "--by", "surprise"
+    assert "is not for diverse by surprise" in refused(capsys, *diverse, *place)
     assert "an action that is missing has no time" in refused(
         capsys, "find", "--run", run_name, "--missing", "1", *place
     )
@@ -369,3 +386,30 @@ def test_a_row_without_a_time_is_refused_where_it_is(store, tmp_path):
         update(
             put(tmp_path / "late.csv", CID_IN_TIME + "dan,y,\n"), load_settings(store=store, ingest={"nulls": "error"})
         )
+
+
+def test_verify_finds_what_a_search_without_the_filter_would_have_stored(tmp_path, monkeypatch):
+    rows = [(0, 0, 2), (1, 0, 2), (2, 0, 0), (3, 0, 4), (2, 1, 0), (0, 1, 0), (1, 1, 0)]
+    columns = map(list, zip(*rows, strict=True))
+    table = pa.table(dict(zip(("user", "url", "at"), columns, strict=True)))
+    settings = asked(tmp_path, ingest={"in_step": "2s"}, search={"min_left": 1})
+    with monkeypatch.context() as patch:
+        patch.setattr(in_step, "_are_maximal", lambda batch, chosen, *_: np.ones(len(chosen), np.bool_))
+        made = run(table, settings)
+    problems = verify(Store.open(settings.store), made.run, roots=EVERY_ROOT).problems
+    assert any("another left vertex is in step with the left side at the whole right side" in each for each in problems)
+    assert any("left [0, 1], right [0, 1]" in each for each in problems)
+    assert repair(Store.open(settings.store), settings, made.run, EVERY_ROOT)
+    assert verify(Store.open(settings.store), made.run, roots=EVERY_ROOT).problems == []
+
+
+@pytest.mark.parametrize("name", ["windows.parquet", "reduced.parquet", "plan.parquet"])
+def test_a_damaged_plan_is_named_and_made_again(store, name):
+    folder, before = open_run(store).folder, open_run(store).manifest.digest
+    path = store + f"/runs/{folder.run}/{name}"
+    with open(path, "r+b") as file:
+        file.write(b"PAR9")
+    assert any(name in problem for problem in verify(Store.open(store), folder.run).problems)
+    repair(Store.open(store), load_settings(store=store, cluster={"local": True}))
+    assert verify_store(Store.open(store), roots=EVERY_ROOT).problems == []
+    assert open_run(store).manifest.digest == before

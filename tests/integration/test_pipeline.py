@@ -301,7 +301,7 @@ def test_the_manifest_sums_up_the_run(store):
     assert (manifest.largest["n_edges"], manifest.largest["n_left"]) == largest
     assert manifest.left_histogram == sorted(Counter(len(left) for left, _ in ANSWER).items())
     assert manifest.right_histogram == sorted(Counter(len(right) for _, right in ANSWER).items())
-    assert [f["path"] for f in manifest.files] == [data_name(n) for n in range(3)]
+    assert [file.path for file in manifest.files] == [data_name(n) for n in range(3)]
     assert set(manifest.seconds) == {"reduce", "plan", "search"}
     record = json.loads(store.run(run).fs.cat_file(store.run(run).path_of("manifest.json")))
     assert record["bicliques"] == len(ANSWER)

@@ -86,7 +86,7 @@ def test_on_the_cpu_with_so_many_threads(tmp_path):
     commits = Store.open(settings.store).run(found.run).committed()
     assert {(commit.backend, commit.threads) for commit in commits.values()} == {(CPU, 3)}
     manifest = Store.open(settings.store).run(found.run).published()
-    assert {(file["backend"], file["threads"]) for file in manifest.files} == {(CPU, 3)}
+    assert {(file.backend, file.threads) for file in manifest.files} == {(CPU, 3)}
 
 
 def test_on_a_gpu(tmp_path, gpu):

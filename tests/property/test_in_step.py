@@ -239,3 +239,21 @@ def test_a_run_and_its_versions_hold_the_groups_of_all_rows_that_are_there(rows,
         assert (found.digest, len(found)) == (whole["digest"], whole["bicliques"])
         assert verify(Store.open(store), found.run.run, roots=EVERY_ROOT).problems == []
     fsspec.filesystem("memory").rm(store, recursive=True)
+
+
+@FEW
+@given(tables, st.sampled_from([0, 1, 3, 100]), sizes, st.integers(1, 4))
+def test_each_diverse_group_adds_most_edges_to_those_before_it(rows, length, least, top):
+    names = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
+    asked: Any = {"left": "who", "right": "what", "time": "at", "in_step": str(length / 10), **names}
+    found = bicliq.find(written(rows), top=top, diverse=True, **asked)
+    groups = {(tuple(sorted(left)), tuple(sorted(right))) for left, right in groups_in_step(rows, length, *least)}
+    edges = {group: {(u, r) for u in group[0] for r in group[1]} for group in groups}
+    covered: set[tuple[int, int]] = set()
+    for group in found:
+        left, right = (tuple(int(label[1:]) for label in group[side]) for side in ("left", "right"))
+        most = max(len(own - covered) for own in edges.values())
+        assert group["value"] == len(edges[left, right] - covered) == most > 0
+        covered |= edges[left, right]
+        assert (group["covered"], group["share"]) == (len(covered), len(covered) / len({row[:2] for row in rows}))
+    assert len(found) == top or all(own <= covered for own in edges.values())

@@ -143,6 +143,7 @@ def test_threads_change_nothing(graph: Graph, threads: int) -> None:
     alone = kernels.enumerate_maximal_bicliques(*graph.csr, mode="digest")
     together = kernels.enumerate_maximal_bicliques(*graph.csr, mode="digest", threads=threads)
     assert (together.bicliques, together.digest) == (alone.bicliques, alone.digest)
+    assert kernels.enumerate_maximal_bicliques(*graph.csr, mode="count", threads=threads).bicliques == alone.bicliques
 
 
 @FEW
