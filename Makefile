@@ -138,7 +138,8 @@ PLAIN_ADDRESSES = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 SANITIZED_LANES = $(if $(filter x86_64,$(shell uname -m)),portable;avx2,portable)
 KERNEL_TESTS = $(addprefix tests/property/test_,ill_formed_arrays.py maximal_bicliques.py finding.py \
   covering.py grouping.py components.py restoring.py changes.py projection.py estimate.py counting.py \
-  large_counts.py trees.py cliques.py clique_by_cores.py sorted_runs.py extended_graphs.py openings.py) \
+  large_counts.py trees.py cliques.py clique_by_cores.py sorted_runs.py extended_graphs.py openings.py \
+  itemsets.py gaps.py) \
   $(addprefix tests/unit/test_,row_group_streams.py laying_out.py sets.py side.py)
 define sanitized
 test -x .venv/$(1)/bin/python || $(PYTHON) -m venv .venv/$(1)

@@ -88,13 +88,19 @@ def choose_side(
     if max(least.values()) <= MOST_UNPRUNED:
         return chosen
 
+    def least_cost(side: Side) -> float:
+        return float(paths.from_left if side == "left" else paths.from_right)
+
     def cost(side: Side) -> float:
-        n, needed = (paths.from_left, least["right"]) if side == "left" else (paths.from_right, least["left"])
+        needed = least["right"] if side == "left" else least["left"]
         shared = paths.crowded(side == "left", MOST_SAMPLED, max(needed, 2) - 1, SEED)
-        return float(n) * (1 + SEARCHED * float(shared))
+        return least_cost(side) * (1 + SEARCHED * float(shared))
 
     other: Side = "right" if chosen == "left" else "left"
-    return other if cost(other) < cost(chosen) else chosen
+    if least_cost(other) >= (1 + SEARCHED) * least_cost(chosen):
+        return chosen
+    of_chosen = cost(chosen)
+    return other if least_cost(other) < of_chosen and cost(other) < of_chosen else chosen
 
 
 def _side_of_paths(n_left: int, n_right: int, n_edges: int, paths: Any, least: dict[str, int]) -> Side:

@@ -45,7 +45,7 @@ struct SinkBase {
 /// A sink that asks of a biclique only how large it is: `Self` has add(rows, columns).
 template <class Self>
 struct SinkOfSizes : SinkBase {
-  static constexpr bool wants_ids = false;
+  static constexpr bool wants_ids = false, wants_rows = false;
 
   template <class M>
   void found(u32 rows, const M& members) {
