@@ -24,7 +24,8 @@ TOLD = "bicliq.run.told"
 def tell_failure(flow: Any, flow_run: Any, state: Any) -> None:
     """Tell that a flow failed, crashed or was cancelled."""
     given = flow_run.parameters
-    what = given.get("source") or f"graph {given.get('graph')}"
+    whose = (f"{each} {given[each]}" for each in ("graph", "run") if given.get(each))
+    what = given.get("source") or next(whose, flow.name)
     notify_failed(settings_of(given.get("settings")), what, state.message or "no reason is known", state.name.lower())
 
 

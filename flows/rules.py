@@ -9,6 +9,7 @@ from prefect import flow, get_run_logger, task
 from xxhash import xxh3_64_hexdigest
 
 from bicliq.flows.artifacts import artifacts
+from bicliq.flows.notices import HOOKS
 from bicliq.flows.tasks import STAGE, ended, settings_of
 from bicliq.flows.turns import in_turn
 from bicliq.flows.words import many, some
@@ -40,7 +41,7 @@ def rules_task(
     return {**record, "rules": best, "report": write_rules_page(place, found)}
 
 
-@flow(name="bicliq-rules", flow_run_name="rules of {source} {run}", persist_result=False)
+@flow(name="bicliq-rules", flow_run_name="rules of {source} {run}", persist_result=False, **HOOKS)
 @in_turn
 def rules_flow(
     source: str | None = None,

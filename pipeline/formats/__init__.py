@@ -6,6 +6,9 @@ and one reader serves them all (`text`), block by block (`blocks`). It checks wh
 where something is wrong, the block is read again line by line to say where (`problems`). `labels`
 says when an id is a number and when it is text.
 
+Formats whose lines are no rows of columns (baskets, gene sets, networks) say what each line holds
+(`lines`). CONTRIBUTING.md lists all places that name a new format.
+
 Tables in memory (`tables`: pandas, Polars, Arrow, DuckDB, SciPy, networkx, baskets) are sources
 like files: their columns go through the reader of Parquet's, so labels, checks and policies are the
 same.

@@ -485,7 +485,7 @@ def _write(
 def _ascending(name: str, table: pa.Table | pa.RecordBatchReader) -> list[str]:
     """Columns of a graph's file that are stored by their differences: ends of edges, and ids.
 
-    They take less time to read then than as a dictionary, and less space (docs/decisions.md).
+    They take less time to read then than as a dictionary, and less space.
     """
     numbers = name != ROWS_FILE and pa.types.is_integer(table.schema.field(0).type)
     return [column for column in table.schema.names if column in ASCENDING] if numbers else []

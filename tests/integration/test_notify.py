@@ -15,8 +15,10 @@ import pytest
 import bicliq.pipeline.notify
 from bicliq.flows.cli.app import invoke
 from bicliq.flows.etl import etl
+from bicliq.flows.find import find
+from bicliq.flows.rules import rules_flow
 from bicliq.flows.update import update_flow, watch_flow
-from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.errors import BicliqError, InputError
 from bicliq.pipeline.questions.find import FindAsked, find_in_run
 from bicliq.pipeline.rules import Fitting, find_fitting
 from bicliq.pipeline.run import resume, run
@@ -255,6 +257,19 @@ def test_flows_tell_of_their_end_too(tmp_path, webhook):
     assert (finished["event"], finished["run"]) == ("finished", record["run"])
     assert (failed["event"], failed["source"]) == ("failed", str(tmp_path / "bad.csv"))
     assert "line 3" in failed["reasons"][0]
+
+
+@pytest.mark.usefixtures("prefect_server")
+@pytest.mark.parametrize("name", ["find", "rules"])
+def test_flows_of_questions_tell_of_their_failure(tmp_path, webhook, name):
+    asked = {"store": str(tmp_path / "s"), "notify": {"webhook": webhook.url}}
+    (tmp_path / "bad.csv").write_text("a,b\n1,2\n3\n")
+    flow = {"find": find, "rules": rules_flow}[name]
+    for source, of in ((str(tmp_path / "bad.csv"), str(tmp_path / "bad.csv")), (None, "run 0123")):
+        with pytest.raises(BicliqError):
+            flow(source, {}, asked, None if source else "0123")
+        assert webhook.told[-1]["event"] == "failed"
+        assert webhook.told[-1]["source"] == of
 
 
 SHOP = [("ann", "jam"), ("ann", "tea"), ("bob", "jam"), ("bob", "tea"), ("cid", "tea"), ("zoe", "rum")]
