@@ -379,7 +379,8 @@ class RootSearch {
           sum += sum_of(depth, place);
           ++n_others, missing += i;
         }
-    const u32 most_others = n_others + std::min(wanted_.total - missing, std::accumulate(counts.begin() + 1, counts.end(), 0u));
+    const u32 n_more = std::accumulate(counts.begin() + 1, counts.end(), 0u) - static_cast<u32>(taken_.size());
+    const u32 most_others = n_others + std::min(wanted_.total - missing, n_more);
     for (u32 i = 1; i < n_levels_; ++i)
       each_place(level(depth, i), [&](u32 place) {
         if (may_add(i, n_mates) && !is_taken(place)) add_extra({place, i, worth(depth, place, i, n_others, most_others)}, n_others);

@@ -99,7 +99,10 @@ class SumBounds {
   }
   /// By surprise: the edges without which one of at most so many mates does not pay for its choice
   /// and a gap; the same of an other. Of the root that `fewest_of_root` was told.
-  u32 edges_of_mate(u32 most_mates, i64 gap) const { return edges_for(cost_of_mates(most_mates) - cost_of_mates(most_mates - 1) + gap); }
+  u32 edges_of_mate(u32 most_mates, i64 gap) const {
+    const u64 most = std::min<u64>(most_mates, mate_ids_->size());
+    return edges_for(cost_of_mates(most) - cost_of_mates(most - 1) + gap);
+  }
   u32 edges_of_other(i64 gap) const {
     const u64 most = std::min(of_gains_.size() - 1, most_.size());
     return edges_for(cost_of_others(most) - cost_of_others(most - 1) + gap);
