@@ -209,7 +209,7 @@ class IngestSettings(_Frozen):
             raise ValueError(f"split and delimiter are both {self.split!r}; one of them stands between fields")
         return self
 
-    _in_step_is_a_duration = field_validator("in_step")(written_duration)
+    _in_step_is_a_duration = field_validator("in_step", mode="before")(written_duration)
 
     @model_validator(mode="after")
     def _window_is_open(self) -> IngestSettings:

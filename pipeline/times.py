@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+from typing import Any
 
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 """Seconds of the units of lengths of time."""
@@ -14,6 +15,9 @@ LAST_YEAR = 2100
 
 LONGEST = 1e11
 """Seconds (3,000 years): a length of time that is longer is a mistake."""
+
+SHORTEST = 1e-6
+"""Seconds: times are compared in whole microseconds."""
 
 
 def parse_time(text: str) -> float:
@@ -64,7 +68,7 @@ def date_of_digits(text: str) -> str | None:
 def parse_duration(text: str) -> float:
     """Seconds of a length of time: a number, or one with a unit: s, m, h, d or w.
 
-    Raises ValueError if the text is neither, or not finite.
+    Raises ValueError if the text is neither, or beyond what can be told apart.
 
     Examples
     --------
@@ -72,15 +76,23 @@ def parse_duration(text: str) -> float:
     (2592000.0, 5400.0, 90.0)
     """
     match = re.fullmatch(r"([0-9]*\.?[0-9]+)([smhdw]?)", text.strip())
-    seconds = float(match[1]) * UNITS[match[2]] if match else math.inf
-    if not seconds < LONGEST:
+    if match is None:
         raise ValueError(f"{text!r} is no length of time: write a number and s, m, h, d or w, as in 30d or 12h")
+    seconds = float(match[1]) * UNITS[match[2]]
+    if seconds >= LONGEST:
+        raise ValueError(f"{text!r} is too long: at most {LONGEST / UNITS['d']:,.0f}d can be told apart")
+    if 0 < seconds < SHORTEST:
+        raise ValueError(f"{text!r} is too short: times are compared in microseconds; 0 asks for the very same moment")
     return seconds
 
 
-def written_duration(text: str | None) -> str | None:
-    """Return a length of time as it is written, once `parse_duration` has read it."""
-    return text if text is None or parse_duration(text) >= 0 else None
+def written_duration(given: Any) -> Any:
+    """Return a length of time, or a number of seconds, as text, once `parse_duration` has read it."""
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        given = f"{given:.6f}".rstrip("0").rstrip(".") if given >= SHORTEST or given == 0 else str(given)
+    if isinstance(given, str):
+        parse_duration(given)
+    return given
 
 
 def parse_jump(text: str, window: str) -> float:

@@ -26,7 +26,7 @@ from bicliq.pipeline.placement.where import check_backends, place_changes
 from bicliq.pipeline.results.changes import changes_between
 from bicliq.pipeline.run import Job, Observer, chosen, finish, timed, work_through
 from bicliq.pipeline.settings import NotifySettings, Settings
-from bicliq.pipeline.stages.extend import Extended, extend
+from bicliq.pipeline.stages.extend import Extended, extend, same_policies
 from bicliq.pipeline.stages.limits import GraphNeeds, Limits, MemoryRoom
 from bicliq.pipeline.stages.plan import plan_run
 from bicliq.pipeline.stages.planned import read_plan
@@ -212,6 +212,10 @@ class _Update:
             self._files = source_files(self._source)
         taken = self._taken_by()
         if taken is not None:
+            graph, asked = self._store.graph(self._graph), self._settings.ingest
+            if asked.model_fields_set:
+                reading = reading_of(self._source, self._origin["reading"], asked, delete=self._delete)
+                same_policies(graph, graph.record(), reading, delete=self._delete)
             return self._without_change(taken, "taken", f"version {taken} took the same files in the same way")
         with timed("extend", self._observer, self._seconds):
             extended = self._extended()

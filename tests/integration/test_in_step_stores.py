@@ -413,3 +413,30 @@ def test_a_damaged_plan_is_named_and_made_again(store, name):
     repair(Store.open(store), load_settings(store=store, cluster={"local": True}))
     assert verify_store(Store.open(store), roots=EVERY_ROOT).problems == []
     assert open_run(store).manifest.digest == before
+
+
+def test_another_window_is_refused_for_files_that_were_taken_too(store, tmp_path):
+    late = put(tmp_path / "late.csv", CID_IN_TIME)
+    assert update(late, load_settings(store=store)).how == "full run"
+    assert update(late, load_settings(store=store, ingest={"in_step": "1m"})).how == "taken"
+    with pytest.raises(InputError, match="by the policies of its graph, but in_step '61s'"):
+        update(late, load_settings(store=store, ingest={"in_step": "61s"}))
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [("3000000d", "is too long"), (1e12, "is too long"), ("0.0000001", "is too short"), ("abc", "is no length of time")],
+)
+def test_a_window_that_cannot_be_is_refused_in_a_sentence(given, problem):
+    with pytest.raises(InputError, match=problem):
+        load_settings(ingest={"in_step": given})
+
+
+def test_a_window_may_be_a_number_of_seconds():
+    assert [load_settings(ingest={"in_step": each}).ingest.in_step for each in (60, 0.5, 0)] == ["60", "0.5", "0"]
+
+
+def test_seconds_and_dates_in_one_column_are_called_that(tmp_path):
+    mixed = put(tmp_path / "mixed.csv", "user,url,at\nann,x,2026-01-01T10:00\nbob,x,1704067230\n")
+    with pytest.raises(InputError, match="line 3, .* a column holds Unix seconds or ISO dates, not both"):
+        bicliq.find(mixed, left="user", right="url", time="at", in_step=60)
