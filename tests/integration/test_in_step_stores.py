@@ -425,7 +425,12 @@ def test_another_window_is_refused_for_files_that_were_taken_too(store, tmp_path
 
 @pytest.mark.parametrize(
     ("given", "problem"),
-    [("3000000d", "is too long"), (1e12, "is too long"), ("0.0000001", "is too short"), ("abc", "is no length of time")],
+    [
+        ("3000000d", "is too long"),
+        (1e12, "is too long"),
+        ("0.0000001", "is too short"),
+        ("abc", "is no length of time"),
+    ],
 )
 def test_a_window_that_cannot_be_is_refused_in_a_sentence(given, problem):
     with pytest.raises(InputError, match=problem):
