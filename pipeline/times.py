@@ -87,7 +87,7 @@ def parse_duration(text: str) -> float:
 
 
 def written_duration(given: Any) -> Any:
-    """Return a length of time, or a number of seconds, as text, once `parse_duration` has read it."""
+    """Return a length of time, or a number of seconds, as text that `parse_duration` reads."""
     if isinstance(given, int | float) and not isinstance(given, bool):
         given = f"{given:.6f}".rstrip("0").rstrip(".") if given >= SHORTEST or given == 0 else str(given)
     if isinstance(given, str):
