@@ -57,7 +57,7 @@ class Reading(TypedDict, total=False):
     until: str | None
     window: str | None
     window_jump: str
-    in_step: str | float | None
+    in_step: str | None
     ragged: Literal["error", "drop"]
     nulls: Literal["error", "drop"]
     self_labels: Literal["keep", "error", "drop"]
