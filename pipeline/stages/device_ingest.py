@@ -243,7 +243,9 @@ def _unite(rows: _Table, uri: str, settings: IngestSettings) -> EdgeTable:
     summary = summarize(uri, rows.counts, n_rows, left.size, (left_ids, right_ids), settings, rows.noted)
     timed = None
     if settings.in_step is not None:
-        timed = TimedRows(*map(np.concatenate, (*zip(*ends, strict=True), rows.time)), None, -np.inf)
+        lefts, rights = zip(*ends, strict=True)
+        left_of_rows, right_of_rows, times = map(np.concatenate, (lefts, rights, rows.time))
+        timed = TimedRows(left_of_rows, right_of_rows, times, None, -np.inf)
     return EdgeTable(left, right, weight, left_ids, right_ids, summary, {}, timed)
 
 
