@@ -14,6 +14,8 @@ from bicliq import kernels
 from bicliq.flows.cli.app import invoke
 from bicliq.kernels import available_memory
 from bicliq.pipeline.errors import CapacityError, InputError
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.graphs.dealt import Dealer
 
 SHARES = """user,url,at
 ann,x,2026-01-01T00:00:00Z
@@ -116,18 +118,58 @@ def crowd(seed, *, ring=False):
     return pa.table({"account": accounts, "link": links, "at": at})
 
 
+BY_CHANCE = {"left": "account", "right": "link", "time": "at", "in_step": "60s", "by": "surprise", "min_left": 2}
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_link_that_everybody_shares_is_no_ring_and_a_ring_is_one(seed):
-    asked = {"left": "account", "right": "link", "time": "at", "in_step": "60s", "by": "surprise"}
-    nothing = bicliq.find(crowd(seed), min_left=2, **asked)
+    nothing = bicliq.find(crowd(seed), **BY_CHANCE)
     assert (len(nothing), nothing.proven) == (0, True)
     assert "nothing is beyond what chance gives" in nothing.record["why_none"]
-    largest = bicliq.find(crowd(seed), min_left=2, **asked | {"by": "edges"}, top=1)
+    largest = bicliq.find(crowd(seed), **BY_CHANCE | {"by": "edges"}, top=1)
     assert [group["right"] for group in largest] == [[5000]]
-    (group,) = bicliq.find(crowd(seed, ring=True), min_left=2, **asked)
+    (group,) = bicliq.find(crowd(seed, ring=True), **BY_CHANCE)
     assert (group["left"], group["right"]) == (list(range(7000, 7005)), list(range(6000, 6005)))
     assert group["value"] > 50
     assert group["expected"] < 1
+
+
+def test_a_ring_is_beyond_all_random_tables_and_what_is_largest_by_chance_is_not():
+    (ring,) = bicliq.find(crowd(1, ring=True), **BY_CHANCE, null=19, seed=3)
+    assert (ring["n_left"], ring["p"]) == (5, 1 / 20)
+    (largest,) = bicliq.find(crowd(1), **BY_CHANCE | {"by": "edges"}, top=1, null=9)
+    assert largest["p"] > 0.1
+    below = bicliq.find(crowd(1), **BY_CHANCE, min_surprise=-50, top=3, null=9)
+    assert all(group["p"] > 0.1 for group in below)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_table_whose_actions_are_dealt_anew_has_no_group_beyond_chance(seed):
+    rows = [column.to_numpy() for column in crowd(seed % 2, ring=True).columns]
+    (who, left), (what, right) = (np.unique(side, return_inverse=True) for side in rows[:2])
+    graph = BipartiteGraph.from_edges(*np.unique([left, right], axis=1), len(who), len(what))
+    columns = kernels.rewire_rows(graph.indptr, graph.indices, graph.n_right, seed)
+    dealt = who[Dealer(left.astype(np.int32), right.astype(np.int32), graph)(columns, seed)]
+    random = pa.table({"account": dealt, "link": rows[1], "at": rows[2]})
+    assert list(bicliq.find(random, **BY_CHANCE)) == []
+
+
+def test_groups_of_a_run_have_the_p_of_find(tmp_path, capsys):
+    csv.write_csv(crowd(1, ring=True), path := str(tmp_path / "shares.csv"))
+    store = ["--store", str(tmp_path / "store")]
+    asked = ["--time", "at", "--in-step", "60s", "--min-left", "3", "--min-right", "3"]
+    record(capsys, "run", path, *asked, *store)
+    for by in ("surprise", "edges"):
+        found = record(capsys, "find", path, *asked, "--by", by, "--null", "19", "--top", "2")
+        shown = record(capsys, "show", "--by", by, "--null", "19", "--top", "2", *store)
+        assert [group["p"] for group in shown["bicliques"]][: len(found["groups"])] == [
+            group["p"] for group in found["groups"]
+        ]
+        assert shown["null"] == found["null"]
+        assert found["null"]["tables"] == 19
+    assert invoke(["find", path, *asked, "--null", "19", "--top", "1"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "p: the share of 19 random tables of the same degrees and times at each right vertex" in said
 
 
 def test_the_command_says_what_chance_gives_in_step(tmp_path, capsys):
@@ -183,8 +225,9 @@ def test_a_page_of_the_answer_is_written(shares, tmp_path, capsys):
         ([*COLUMNS, "--in-step", "-5s"], "in_step '-5s'"),
         ([*COLUMNS, "--in-step", "a minute"], "is no length of time"),
         ([*COLUMNS, "--in-step", "60s", "--window", "3d"], "--in-step and window contradict each other"),
-        ([*COLUMNS, "--in-step", "60s", "--diverse", "--by", "surprise"], "is not for diverse by surprise"),
-        ([*COLUMNS, "--in-step", "60s", "--null", "9"], "is not for null"),
+        ([*COLUMNS, "--in-step", "60s", "--diverse", "--by", "balanced"], "--diverse is for edges, surprise"),
+        ([*COLUMNS, "--in-step", "60s", "--null", "9", "--within", "left:ann"], "compares a whole table with random"),
+        ([*COLUMNS, "--in-step", "60s", "--missing", "2"], "an action that is missing has no time"),
         ([*COLUMNS, "--in-step", "60s", "--backend", "cuda"], "leave out --backend cuda"),
     ],
 )
