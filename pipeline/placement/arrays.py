@@ -112,6 +112,25 @@ def sums_of_rows(values: Any, indptr: Any) -> Any:
     return sums[indptr[1:]] - sums[indptr[:-1]]
 
 
+def order_by(*keys: Any) -> Any:
+    """Return what sorts by the last of some keys, equal ones by the one before it, and so on.
+
+    CuPy's `lexsort` takes keys of one type only.
+
+    Examples
+    --------
+    >>> order_by(np.array([2.5, 1.5, 0.5]), np.array([0, 0, 1])).tolist()
+    [1, 0, 2]
+    """
+    xp = library_of(keys[0])
+    if xp is np:
+        return np.lexsort(keys)
+    order = xp.argsort(keys[0], kind="stable")
+    for key in keys[1:]:
+        order = order[xp.argsort(key[order], kind="stable")]
+    return order
+
+
 def largest_of_rows(values: Any, indptr: Any) -> Any:
     """Return the largest value of each row (int32, none negative); an empty row's is -1.
 

@@ -22,7 +22,7 @@ from bicliq.pipeline.report.frame import write_page
 from bicliq.pipeline.report.in_step import timed
 from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
-from bicliq.pipeline.stages.in_step import InStep, expand, read_timed, refuse_gpu, stored_table
+from bicliq.pipeline.stages.in_step import InStep, expand_where, read_timed, refuse_gpu, stored_table
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import GraphFolder
 
@@ -65,7 +65,7 @@ def find_in_step(
     if asked.by == "weight":
         weights = tuple(part.weights(*side) for side in (("left", asked.left_weights), ("right", asked.right_weights)))
     read = time.perf_counter()
-    found = expand(table, search, part.kept)
+    found = expand_where(settings.data_backend, table, search, part.kept)
     best = BeyondChance(asked, part, found) if asked.by == "surprise" else Best(asked, part, weights)
     best = AddsMost(asked, part) if asked.diverse else best
     expanded = time.perf_counter()

@@ -30,7 +30,7 @@ from bicliq.pipeline.formats.cells import COLUMN_SUMS, SUMS, TOLD_SUMS
 from bicliq.pipeline.formats.forms import told_answers, told_forms, told_names, told_odd
 from bicliq.pipeline.formats.matrix import told_column_sums
 from bicliq.pipeline.graphs.bipartite import ROW_GROUP
-from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, place_data
+from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, place_data, place_graph
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk
@@ -143,7 +143,8 @@ def ingest(
     table = _read_table(source, settings, progress, backend, memory_limit, in_step, later=later)
     if settings.in_step is not None:
         assert table.rows is not None  # they were not sorted on disk
-        table = replace(table, weight=None, rows=table.rows.each_once())
+        place = place_graph(backend, len(table.rows))
+        table = replace(table, weight=None, rows=place.run(table.rows.each_once))
     return store_table(store, table, time.perf_counter(), place_data(backend))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +38,7 @@ def unite(rows: KeptRows, source: str, settings: IngestSettings) -> EdgeTable:
     n_rows = len(keys)
     timed = None
     if settings.in_step is not None:
-        timed = _timed(rows, keys)
+        timed = replace(_timed(rows, keys), weight=None)
     elif settings.window is not None:
         timed = _timed(rows, keys).needed()
     keys, weight = unite_keys(keys, rows.weights(), settings)
