@@ -132,18 +132,18 @@ class ByChance:
     def of(self, left: Int32s, right: Int32s, spans: Spans) -> tuple[float, float]:
         """Return the worth of a group, and how many of its pairs chance puts into its windows."""
         worth, expected = self._terms.of_group(left, right)[0], 0.0
-        for vertex, share in zip(right.tolist(), self._shares(right, spans), strict=True):
+        for vertex, share in zip(right.tolist(), self._shares(right, spans).tolist(), strict=True):
             worth -= len(left) * np.log(share) + self._choice[vertex]
             expected += share * self._terms.expected(left, np.array([vertex]))
         return float(worth), expected
 
     def of_pairs(self, left: Int32s, right: Int32s, spans: Spans) -> npt.NDArray[np.float64]:
         """Return what each pair of a group adds to its worth; shape (left, right)."""
-        pairs = self._terms.pairs(left, right) * self._terms.unit
-        by_pair: npt.NDArray[np.float64] = pairs - np.log(self._shares(right, spans))
+        pairs = self._terms.pairs(left, right)
+        by_pair: npt.NDArray[np.float64] = pairs * self._terms.unit - np.log(self._shares(right, spans))
         return by_pair
 
-    def _shares(self, right: Int32s, spans: Spans) -> list[float]:
+    def _shares(self, right: Int32s, spans: Spans) -> npt.NDArray[np.float64]:
         """Return with which chance who acts on each right vertex does so in the group's window."""
         shares = []
         for vertex, (begin, end) in zip(right.tolist(), spans, strict=True):
@@ -153,7 +153,7 @@ class ByChance:
                 at + np.searchsorted(self._begin[at:beyond], begin, "right"),
             )
             shares.append(min(1.0, self._sizes[some].min() / self._degrees[vertex]))
-        return shares
+        return np.array(shares)
 
     def bounds(self, groups: kernels.BicliqueBatch) -> npt.NDArray[np.float64]:
         """Return what some groups are worth at most, as if nobody else acted in their windows."""

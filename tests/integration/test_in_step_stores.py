@@ -243,9 +243,6 @@ def test_what_a_run_cannot_be_is_refused_before_anything_is_written(shares, tmp_
 
 def test_questions_that_no_run_of_groups_in_step_answers_say_so(store, tmp_path, capsys):
     run_name, place = open_run(store).run, ["--store", store]
-    assert "compares with no random tables" in refused(capsys, "top", "--null", "9", *place)
-    diverse = "find", "--run", run_name, "--diverse", "--by", "surprise"
-    assert "is not for diverse by surprise" in refused(capsys, *diverse, *place)
     assert "an action that is missing has no time" in refused(
         capsys, "find", "--run", run_name, "--missing", "1", *place
     )
