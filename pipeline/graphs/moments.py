@@ -139,9 +139,8 @@ class ByChance:
 
     def of_pairs(self, left: Int32s, right: Int32s, spans: Spans) -> npt.NDArray[np.float64]:
         """Return what each pair of a group adds to its worth; shape (left, right)."""
-        pairs = self._terms.pairs(left, right)
-        by_pair: npt.NDArray[np.float64] = pairs * self._terms.unit - np.log(self._shares(right, spans))
-        return by_pair
+        nats = self._terms.pairs(left, right) * self._terms.unit
+        return np.asarray(nats - np.log(self._shares(right, spans)), np.float64)
 
     def _shares(self, right: Int32s, spans: Spans) -> npt.NDArray[np.float64]:
         """Return with which chance who acts on each right vertex does so in the group's window."""
