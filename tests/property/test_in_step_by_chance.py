@@ -1,4 +1,4 @@
-"""Groups in step beside chance: what each adds, and what random tables have, from the definition."""
+"""Groups in step beside chance: what each adds and what random tables have, by the definition."""
 
 from __future__ import annotations
 
