@@ -56,6 +56,24 @@ def micros_of(seconds: npt.NDArray[np.float64]) -> Int64s:
     return micros
 
 
+def in_one(right: Int32s, micros: Int64s) -> Int64s:
+    """Return right vertex and time in one number each, which sorts like them.
+
+    Examples
+    --------
+    >>> in_one(np.int32([1, 0, 1]), np.array([7, 9, 8])).argsort().tolist()
+    [1, 0, 2]
+    """
+    if not len(right):
+        return right.astype(np.int64)
+    least = int(micros.min())
+    span = int(micros.max()) - least + 1
+    if (int(right.max()) + 1) * span > np.iinfo(np.int64).max:
+        found, micros = library_of(micros).unique(micros, return_inverse=True)
+        least, span = 0, len(found)
+    return right.astype(np.int64) * span + (micros - least)
+
+
 @dataclass(frozen=True, eq=False)
 class Actions:
     """Actions by right vertex, then time, then left vertex, each once.
@@ -86,8 +104,9 @@ class Actions:
         """Sort rows, with Unix seconds; equal ones are one."""
         xp = library_of(seconds)
         times, moment = xp.unique(micros_of(seconds), return_inverse=True)
-        order = order_by(left, moment, right)
-        actions = cls(left[order], right[order], moment[order], times)
+        given = cls(left, right, moment, times)
+        order = order_by(left, given.key)
+        actions = given.where(order)
         return actions.where(differs(actions.key) | differs(actions.left))
 
     def __len__(self) -> int:
@@ -104,8 +123,8 @@ class Actions:
         """Return them in arrays of the host, wherever they lie."""
         return Actions(*map(to_host, (self.left, self.right, self.moment, self.times)))
 
-    def where(self, mask: Bools) -> Actions:
-        """Keep some of them."""
+    def where(self, mask: Bools | Int64s) -> Actions:
+        """Keep some of them: a mask, or their numbers."""
         return replace(self, left=self.left[mask], right=self.right[mask], moment=self.moment[mask])
 
     def within(self, length: int) -> tuple[Int64s, Int64s]:

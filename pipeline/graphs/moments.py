@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from bicliq import kernels
 from bicliq.pipeline.graphs.actions import Actions, Int32s, Int64s, rows_of_ranges
+from bicliq.pipeline.placement.arrays import order_by
 
 Spans = list[tuple[int, int]]
 """Of each right vertex of a group the first and the last action in its window, in microseconds."""
@@ -46,8 +47,9 @@ class Moments:
     """
 
     def __init__(self, actions: Actions, length: int) -> None:
-        order = np.lexsort((actions.moment, actions.left, actions.right))
-        self._key = (actions.right[order].astype(np.int64) << 32) | actions.left[order]
+        key = (actions.right.astype(np.int64) << 32) | actions.left
+        order = order_by(actions.moment, key)
+        self._key = key[order]
         self._time = actions.times[actions.moment[order]]
         self._length = length
 

@@ -115,7 +115,8 @@ def sums_of_rows(values: Any, indptr: Any) -> Any:
 def order_by(*keys: Any) -> Any:
     """Return what sorts by the last of some keys, equal ones by the one before it, and so on.
 
-    CuPy's `lexsort` takes keys of one type only.
+    As NumPy's `lexsort`, which takes five times as long where few of the last are equal (ten
+    million: 0.5 s for 3), as its `argsort` is vectorised; CuPy's takes keys of one type only.
 
     Examples
     --------
@@ -124,7 +125,14 @@ def order_by(*keys: Any) -> Any:
     """
     xp = library_of(keys[0])
     if xp is np:
-        return np.lexsort(keys)
+        order = np.argsort(keys[-1])
+        last = keys[-1][order]
+        equal = np.zeros(len(order) + 1, np.bool_)
+        np.equal(last[1:], last[:-1], out=equal[1:-1])
+        tied = np.flatnonzero(equal[1:] | equal[:-1])
+        some = order[tied]
+        order[tied] = some[np.lexsort((some, *(key[some] for key in keys[:-1]), last[tied]))]
+        return order
     order = xp.argsort(keys[0], kind="stable")
     for key in keys[1:]:
         order = order[xp.argsort(key[order], kind="stable")]

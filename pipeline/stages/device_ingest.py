@@ -76,7 +76,7 @@ class _Table:
         self.time: list[npt.NDArray[np.float64]] = [np.zeros(0)]  # of groups in step, on the host
         self.labels: dict[str, list[Any]] = {"left": [], "right": []}  # dictionaries of the chunks of text
         self.counts = no_rows()
-        self.noted: Counter[str] = Counter()  # else the CPU reads what is to be noted
+        self.noted: Counter[str] = Counter()  # of times and loops; else the CPU reads what is to be noted
 
     def add(self, frame: Any, timed: bool) -> None:
         """Keep the rows of a chunk, `timed` with their times."""
@@ -147,7 +147,7 @@ class Kept:
 
 def _read(source: EdgeSource, settings: IngestSettings, progress: Callable[[int, int], None] | None) -> _Table:
     table = _Table()
-    for frame in frames_of(source):
+    for frame in frames_of(source, table.noted):
         table.counts["rows_read"] += len(frame)
         kept = filtered(DeviceRows(frame, settings), settings, table.counts)
         if settings.sides == "source-target" and (loops := len(kept) - int(kept.distinct().sum())):
@@ -240,12 +240,13 @@ def _unite(rows: _Table, uri: str, settings: IngestSettings) -> EdgeTable:
             weights.add(weight)
         del left, key, weight
     left, right, weight = _merged(cp, keys, weights if weighted else None, settings)
-    summary = summarize(uri, rows.counts, n_rows, left.size, (left_ids, right_ids), settings, rows.noted)
     timed = None
     if settings.in_step is not None:
         lefts, rights = zip(*ends, strict=True)
         left_of_rows, right_of_rows, times = map(np.concatenate, (lefts, rights, rows.time))
-        timed = TimedRows(left_of_rows, right_of_rows, times, None, -np.inf)
+        timed = TimedRows(left_of_rows, right_of_rows, times, None, -np.inf).each_once("cuda" if n_rows else "cpu")
+    n_once = left.size if timed is None else len(timed)
+    summary = summarize(uri, rows.counts, n_rows, left.size, (left_ids, right_ids), settings, rows.noted, n_once)
     return EdgeTable(left, right, weight, left_ids, right_ids, summary, {}, timed)
 
 

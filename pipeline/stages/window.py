@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bicliq.pipeline.columns import values_of
-from bicliq.pipeline.graphs.actions import differs, micros_of
+from bicliq.pipeline.graphs.actions import differs, in_one, micros_of
 from bicliq.pipeline.placement.arrays import order_by, to_host
 from bicliq.pipeline.placement.device import on
 from bicliq.pipeline.placement.where import Backend
@@ -99,7 +99,7 @@ class TimedRows:
     def each_once(self, backend: Backend = "cpu") -> TimedRows:
         """Return actions by right vertex, time and left vertex, each once, and without weights.
 
-        `backend`: which machine sorts them.
+        `backend`: the machine that sorts them.
 
         Examples
         --------
@@ -112,10 +112,10 @@ class TimedRows:
 
     def as_actions(self, backend: Backend = "cpu") -> tuple[Int64s, npt.NDArray[np.bool_]]:
         """Return that order of the rows, and which of them differ from the one before."""
-        keys, right, left, time = on(backend, self.keys, self.right, self.left, self.time)
-        micros = micros_of(time)
-        order = order_by(time, left, micros, right)
-        return to_host(order), to_host(differs(keys[order]) | differs(micros[order]))
+        left, right, time = on(backend, self.left, self.right, self.time)
+        key = in_one(right, micros_of(time))
+        order = order_by(time, left, key)
+        return to_host(order), to_host(differs(key[order]) | differs(left[order]))
 
     def in_ids(self, left: Int64s, right: Int64s) -> TimedRows:
         """Return the rows with other ids: those at the places of the old ones."""

@@ -14,7 +14,7 @@ from bicliq.pipeline.placement.device import why_no_data_on_device
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages import device_ingest, device_reading
 from bicliq.pipeline.stages.ingest import read_edge_table
-from tests.integration.test_in_step_on_a_card import NUMBERS, READ, assert_same, timed_table
+from tests.integration.test_in_step_on_a_card import NUMBERS, READ, assert_same, stored, timed_table
 
 REASON = why_no_data_on_device()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(REASON is not None, reason=REASON or "")]
@@ -51,7 +51,7 @@ def test_runs_and_versions_are_those_of_the_cpu(tmp_path):
             first = bicliq.open(store)
             assert invoke(["update", more, "--store", store, *asked, backend]) == 0
             second = bicliq.open(store)
-            found.append([(run.run.graph.place, run.digest, run.to_arrow().to_pylist()) for run in (first, second)])
+            found.append([stored(run) for run in (first, second)])
         assert found[0] == found[1]
 
 

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
+import pyarrow.parquet as pq
 import pytest
 
 import bicliq
@@ -55,7 +56,7 @@ def test_find_tells_the_groups_and_when_they_were_in_step(shares, capsys):
     assert (three["left"], three["right"]) == (["ann", "bob", "cid"], ["x"])
     assert said["proven"]
     assert (said["rows_read"], said["edges"], said["dropped"]) == (7, 6, {"nulls": 1})
-    assert "without a zone are UTC" in said["assumed"][0]
+    assert said["assumed"] == []  # each time has a zone
     assert said["in_step"]["seconds"] == 60
 
 
@@ -194,6 +195,54 @@ def test_numbers_are_seconds_and_frames_keep_their_zone():
     assert numbers.to_arrow()["windows"].to_pylist()[0][0]["start"].isoformat() == "2023-11-14T22:13:20.100000+00:00"
     zoned = pa.array([10**15, 10**15], pa.timestamp("us", "Asia/Tokyo"))
     assert len(bicliq.find(pa.table({**base, "at": zoned}), **asked)) == 1
+
+
+WITH_AND_WITHOUT = {
+    "numbers are Unix seconds": [1_767_225_600, 1_767_225_610.5],
+    "dates without a zone are UTC": ["2026-01-01", "2026-01-01T00:00:10Z"],
+    "dates without a zone are UTC ": pa.array([0, 10**6], pa.timestamp("us")),
+    "dates without a zone are UTC  ": pa.array([20_000, 20_001], pa.date32()),
+    "": ["2026-01-01T00:00:00-05:00", "2026-01-01T00:00:10Z"],
+    " ": pa.array([0, 10**9], pa.timestamp("us", "Asia/Tokyo")),
+}
+
+
+@pytest.mark.parametrize("sentence", WITH_AND_WITHOUT)
+@pytest.mark.parametrize("kind", ["csv", "parquet", "in memory"])
+def test_what_times_were_taken_for_is_said_where_there_is_a_doubt(tmp_path, kind, sentence):
+    times = WITH_AND_WITHOUT[sentence]
+    table = pa.table({"user": ["a", "b"], "url": ["x", "x"], "at": times})
+    path = tmp_path / f"shares.{kind}"
+    if kind == "csv":
+        rows = zip(("a", "b"), pa.array(times).cast(pa.string()).to_pylist(), strict=True)
+        path.write_text("user,url,at\n" + "".join(f"{user},x,{at}\n" for user, at in rows))
+    elif kind == "parquet":
+        pq.write_table(table, path)
+    found = bicliq.find(
+        table if kind == "in memory" else path, left="user", right="url", time="at", in_step="1d", min_left=2
+    )
+    assert found.record["assumed"] == ([f"times of column at: {sentence.strip()}"] if sentence.strip() else [])
+    assert found.record["noted"] == {}
+
+
+def test_rows_at_other_times_are_no_repetitions(tmp_path, capsys):
+    path = tmp_path / "again.csv"
+    path.write_text("user,url,at\nann,x,1.0\nann,x,2\nann,x,2.0000001\nbob,x,2\nbob,y,2\nbob,y,2\n")
+    asked = [str(path), "--time", "at", "--in-step", "1s"]
+    said = record(capsys, "find", *asked)
+    assert (said["rows_read"], said["edges"], said["duplicates"]) == (6, 3, 2)
+    assert said["noted"] == {"actions_at_other_times": 1}
+    assert invoke(["find", *asked]) == 0
+    shown = capsys.readouterr()
+    assert "6 rows read: 2 repeat an action; nothing dropped; 1 actions at other times" in shown.out + shown.err
+    assert invoke(["find", *asked, "--duplicates", "error"]) == 2
+    assert (
+        "2 of 6 rows repeat an action, at the same time; unite them with --duplicates first" in capsys.readouterr().err
+    )
+    path.write_text("user,url,at\nann,x,1\nann,x,2\nbob,x,2\n")
+    assert record(capsys, "find", *asked, "--duplicates", "error")["duplicates"] == 0
+    assert invoke(["find", str(path), *COLUMNS, "--duplicates", "error"]) == 2
+    assert "1 of 3 rows repeat an edge" in capsys.readouterr().err
 
 
 def test_times_with_and_without_a_zone_stand_in_one_column(tmp_path):
