@@ -23,7 +23,7 @@ ZONED = ":[0-9.]+ *(Z|[+-][0-9:]+)$|[0-9]Z$|T[0-9]+[+-][0-9:]+$"
 """How a time ends that has a zone; one column may hold both kinds."""
 
 IN_SECONDS, WITHOUT_ZONE = "times_in_seconds", "times_without_zone"
-"""What `told_of` says of a column of times; reading takes them out of `noted` and says a sentence."""
+"""What `told_of` says of a column of times; reading says a sentence in place of numbers."""
 
 LATEST = 253_402_300_800
 """Unix seconds of the year 10000: what is beyond was counted in smaller units."""

@@ -61,10 +61,10 @@ class TextLabels(Exception):
 def frames_of(source: EdgeSource, noted: Counter[str]) -> Iterator[Any]:
     """Read a table chunk by chunk.
 
-    `source`: the table, from `open_edges`. `noted`: is told of times as on the CPU. Returns columns left and right (int64 or text), weight
-    (float64) and time (Unix seconds, float64) as wanted. Raises NotOnDevice where the CPU must read
-    this table. Raises TextLabels where a side that was read as numbers is text: read the table
-    again `with_text`.
+    `source`: the table, from `open_edges`. `noted`: is told of times as on the CPU. Returns columns
+    left and right (int64 or text), weight (float64) and time (Unix seconds, float64) as wanted.
+    Raises NotOnDevice where the CPU must read this table. Raises TextLabels where a side that was
+    read as numbers is text: read the table again `with_text`.
     """
     _refuse_settings(source.settings)
     for part in source.files:
