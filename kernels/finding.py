@@ -488,8 +488,9 @@ def terms_of(
         raise ValueError(f"weights are for objective 'weight', not {objective!r}")
     if objective == "surprise":
         left = np.diff(starts) if left_degrees is None else _checked(left_degrees, n_left, "left_degrees")
-        given = right_degrees is not None
-        right = _checked(right_degrees, n_right, "right_degrees") if given else occurrences(columns, n_right)
+        if right_degrees is None:
+            right_degrees = occurrences(columns, n_right)
+        right = _checked(right_degrees, n_right, "right_degrees")
         return SurpriseTerms.of_degrees(left, right), SURPRISE_UNIT
     if left_degrees is not None or right_degrees is not None:
         raise ValueError(f"degrees are for objective 'surprise', not {objective!r}")
