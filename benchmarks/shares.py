@@ -21,7 +21,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import bicliq
+from bicliq.pipeline.questions.find import FindAsked, find_in_table
+from bicliq.pipeline.settings import load_settings
 
 DAYS, DAY = 30, 86_400
 ACCOUNTS_A_SHARE, LINKS_A_SHARE = 0.1, 0.05
@@ -93,36 +94,37 @@ def write_shares(path: Path, n: int, n_rings: int = 20, seed: int = 1) -> None:
     path.with_suffix(".json").write_text(json.dumps(known))
 
 
-def measure(path: Path) -> dict[str, Any]:
+def measure(path: Path, data_backend: str = "cpu") -> dict[str, Any]:
     """Find the groups in step of at least 3 × 3 within 60 s, and say which rings are in them.
 
-    In a process that has done nothing else: the peak of its memory is told.
+    `data_backend`: where rows are read and sorted, as in the settings. In a process that has done
+    nothing else: the peak of its memory is told.
     """
     rings = json.loads(path.with_suffix(".json").read_text())
     started, used = time.perf_counter(), time.process_time()
-    found = bicliq.find(
-        str(path), left="account", right="link", time="at", in_step="60s", min_left=3, min_right=3, top=1000
-    )
+    read = {"left": "account", "right": "link", "time": "at", "in_step": "60s"}
+    asked = load_settings(data_backend=data_backend, ingest=read, search={"min_left": 3, "min_right": 3})
+    found = find_in_table(str(path), FindAsked(top=1000), asked)
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - used
-    groups = [(set(group["left"]), set(group["right"])) for group in found]
+    groups = [(set(group["left"]), set(group["right"])) for group in found["groups"]]
     hit = [
         any(left >= set(ring["accounts"]) and right >= set(ring["links"]) for left, right in groups) for ring in rings
     ]
     return {
-        "rows": found.record["rows_read"],
+        "rows": found["rows_read"],
         "rings": len(rings),
         "found": sum(hit),
         "groups": len(groups),
-        "in_step": found.record["in_step"],
+        "in_step": found["in_step"],
         "cpu_seconds": round(cpu_seconds, 1),
-        "seconds": {"all": round(seconds, 1), **{k: round(took, 1) for k, took in found.record["seconds"].items()}},
+        "seconds": {"all": round(seconds, 1), **{k: round(took, 1) for k, took in found["seconds"].items()}},
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
     }
 
 
-if __name__ == "__main__":  # PATH N writes such a table, PATH alone measures
+if __name__ == "__main__":  # PATH N writes such a table; PATH measures, PATH cuda with a GPU
     place = Path(sys.argv[1])
-    if len(sys.argv) > 2:
+    if sys.argv[2:] and sys.argv[2].isdigit():
         write_shares(place, int(sys.argv[2]))
     else:
-        print(json.dumps(measure(place), indent=1))
+        print(json.dumps(measure(place, *sys.argv[2:]), indent=1))

@@ -68,7 +68,8 @@ def _what_p_is(null: Record) -> str:
         return f"none of {many(null['asked'], 'random table')} was done in time: p is not known"
     unproven = f"; {null['unproven']:,} were not searched to their end" if null["unproven"] else ""
     tables = many(null["tables"], "random table")
-    return f"p: the share of {tables} of the same degrees, and of this one, whose best group is worth as much{unproven}"
+    kept = " and times at each right vertex" if "times" in null else ""
+    return f"p: the share of {tables} of the same degrees{kept}, and of this one, whose best group is worth as much{unproven}"
 
 
 def groups_table(record: Record) -> Group:

@@ -7,6 +7,7 @@ They are made of the settings and of the commands themselves; a test compares wh
 
 from __future__ import annotations
 
+import re
 import sys
 import textwrap
 from collections import Counter
@@ -52,7 +53,7 @@ ABOUT = (
     " [settings](settings.md) that it takes as options (`min_left` is `--min-left`), and what"
     " [several commands share](#shared-options)."
 )
-SHARED = 3
+SHARED = 2
 """Commands that share an option, from which on it is explained once."""
 
 
@@ -71,7 +72,7 @@ def commands_page() -> str:
         " ".join(["Every command has `--help`.", *_said_of_all(everywhere, commands, tables), ABOUT]), 100
     )
     for (name, command), rows in zip(commands, tables, strict=True):
-        lines += ["", f"## {name}", "", *map(str.strip, (command.help or "").strip().splitlines())]
+        lines += ["", f"## {name}", "", *_said(command.help)]
         lines += ["", f"`{_usage(name, command)}`"]
         own = [row for row in rows if row not in shared]
         if own:
@@ -81,6 +82,11 @@ def commands_page() -> str:
         lines += ["", *textwrap.wrap(" ".join(words), 100, break_on_hyphens=False)] if words else []
     lines += ["", "## Shared options", "", "| argument or option | meaning |", "|---|---|", *sorted(shared, key=_flags)]
     return "\n".join(lines) + "\n"
+
+
+def _said(text: str | None) -> list[str]:
+    """The lines of a help text, in which a terminal's bold words are code."""
+    return [line.strip() for line in re.sub(r"\[/?bold\]", "`", text or "").strip().splitlines()]
 
 
 def _settings(taken: Sequence[str]) -> Iterator[str]:

@@ -27,7 +27,7 @@ from bicliq.pipeline.formats.in_python import refuse_cells
 from bicliq.pipeline.formats.labels import plain_numbers, tidy
 from bicliq.pipeline.formats.problems import DROP_NULLS, first_failing
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource, Layout
-from bicliq.pipeline.formats.times import unix_seconds
+from bicliq.pipeline.formats.times import told_of, unix_seconds
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import brief, listed, number_cure, shown, time_cure
 
@@ -178,6 +178,8 @@ def typed_batches(source: EdgeSource, batches: Iterable[pa.RecordBatch]) -> Iter
             columns[role], changed = _column(source, role, column, place, head=first == 0)
             stripped += changed
         noted = {**noted, "stripped": stripped} if stripped else noted
+        if "time" in given and source.settings.in_step is not None:
+            noted = {**noted, **told_of(given["time"])}
         yield EdgeBatch(pa.record_batch(columns), place, noted=noted)
         first += batch.num_rows
 

@@ -39,7 +39,7 @@ from bicliq.pipeline.formats.problems import (
     refuse_bad_quotes,
 )
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource, Layout
-from bicliq.pipeline.formats.times import unix_seconds
+from bicliq.pipeline.formats.times import told_of, unix_seconds
 from bicliq.pipeline.words import brief, shown, time_cure
 
 FLOAT = pa.float64()
@@ -129,9 +129,10 @@ class _Parser:
             if self.layout.weight == self.layout.value:
                 columns["weight"] = columns["value"]
         self._check_values(columns, block)
-        if "time" in columns:
-            columns["time"] = self._seconds(columns["time"], block)
         noted = {name: n for name, n in (("stripped", stripped), ("comments", comments)) if n}
+        if "time" in columns:
+            noted |= told_of(columns["time"]) if self.source.settings.in_step is not None else {}
+            columns["time"] = self._seconds(columns["time"], block)
         return EdgeBatch(pa.record_batch(columns), partial(line_of, self.source, block), ragged, noted)
 
     # ---- lines -----------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Collection
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +21,9 @@ EXCEL_DAYS = 32_874, 54_789
 
 ZONED = ":[0-9.]+ *(Z|[+-][0-9:]+)$|[0-9]Z$|T[0-9]+[+-][0-9:]+$"
 """How a time ends that has a zone; one column may hold both kinds."""
+
+IN_SECONDS, WITHOUT_ZONE = "times_in_seconds", "times_without_zone"
+"""What `told_of` says of a column of times; reading says a sentence in place of numbers."""
 
 LATEST = 253_402_300_800
 """Unix seconds of the year 10000: what is beyond was counted in smaller units."""
@@ -56,6 +60,41 @@ def unix_seconds(times: pa.Array, head: bool = True) -> pa.Array:
     if head:
         _refuse_dates(seconds[:SAMPLE].drop_null().to_pylist())
     return seconds
+
+
+def told_of(times: pa.Array) -> dict[str, int]:
+    """Say whether times that `unix_seconds` read are numbers, and whether some lack a zone.
+
+    Examples
+    --------
+    >>> told_of(pa.array(["2009-01-01T01:00:00+01:00"])), told_of(pa.array(["2009-01-01", "2009-01-01T00:00Z"]))
+    ({}, {'times_without_zone': 1})
+    """
+    if pa.types.is_dictionary(times.type):
+        times = times.dictionary_decode()
+    times = times.drop_null()
+    if not len(times) or getattr(times.type, "tz", None) is not None:
+        return {}
+    if pa.types.is_timestamp(times.type) or pa.types.is_date(times.type):
+        return {WITHOUT_ZONE: 1}
+    try:
+        pc.cast(times[:1], pa.float64())
+    except pa.ArrowInvalid:  # then all are dates
+        return {} if pc.all(pc.match_substring_regex(times, ZONED)).as_py() else {WITHOUT_ZONE: 1}
+    return {IN_SECONDS: 1}
+
+
+def times_in_words(column: str, told: Collection[str]) -> list[str]:
+    """Say what times were taken for, by what `told_of` said of all of them.
+
+    Examples
+    --------
+    >>> times_in_words("at", {WITHOUT_ZONE: 3}), times_in_words("at", {})
+    (['times of column at: dates without a zone are UTC'], [])
+    """
+    said = {IN_SECONDS: "numbers are Unix seconds", WITHOUT_ZONE: "dates without a zone are UTC"}
+    taken = ", ".join(sentence for name, sentence in said.items() if name in told)
+    return [f"times of column {column}: {taken}"] if taken else []
 
 
 def _refuse_dates(numbers: list[float]) -> None:

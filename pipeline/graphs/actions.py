@@ -12,11 +12,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from bicliq.pipeline.placement.arrays import starts_of
+from bicliq.pipeline.placement.arrays import (
+    counts_of,
+    library_of,
+    order_by,
+    repeat,
+    starts_of,
+    sums_of_rows,
+    to_host,
+)
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -43,7 +52,26 @@ def micros_of(seconds: npt.NDArray[np.float64]) -> Int64s:
     >>> micros_of(np.array([0.1 + 0.2])).tolist()
     [300000]
     """
-    return np.rint(seconds * MICROSECONDS).astype(np.int64)
+    micros: Int64s = library_of(seconds).rint(seconds * MICROSECONDS).astype(np.int64)
+    return micros
+
+
+def in_one(right: Int32s, micros: Int64s) -> Int64s:
+    """Return right vertex and time in one number each, which sorts like them.
+
+    Examples
+    --------
+    >>> in_one(np.int32([1, 0, 1]), np.array([7, 9, 8])).argsort().tolist()
+    [1, 0, 2]
+    """
+    if not len(right):
+        return right.astype(np.int64)
+    least = int(micros.min())
+    span = int(micros.max()) - least + 1
+    if (int(right.max()) + 1) * span > np.iinfo(np.int64).max:
+        found, micros = library_of(micros).unique(micros, return_inverse=True)
+        least, span = 0, len(found)
+    return right.astype(np.int64) * span + (micros - least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +102,12 @@ class Actions:
     @classmethod
     def of(cls, left: Int32s, right: Int32s, seconds: npt.NDArray[np.float64]) -> Actions:
         """Sort rows, with Unix seconds; equal ones are one."""
-        times, moment = np.unique(micros_of(seconds), return_inverse=True)
-        order = np.lexsort((left, moment, right))
-        actions = cls(left[order], right[order], moment[order], times)
-        first = np.ones(len(order), np.bool_)
-        first[1:] = (np.diff(actions.key) != 0) | (np.diff(actions.left) != 0)
-        return actions.where(first)
+        xp = library_of(seconds)
+        times, moment = xp.unique(micros_of(seconds), return_inverse=True)
+        given = cls(left, right, moment, times)
+        order = order_by(left, given.key)
+        actions = given.where(order)
+        return actions.where(differs(actions.key) | differs(actions.left))
 
     def __len__(self) -> int:
         """Number of actions."""
@@ -91,8 +119,12 @@ class Actions:
         key: Int64s = self.right.astype(np.int64) * len(self.times) + self.moment
         return key
 
-    def where(self, mask: Bools) -> Actions:
-        """Keep some of them."""
+    def on_host(self) -> Actions:
+        """Return them in arrays of the host, wherever they lie."""
+        return Actions(*map(to_host, (self.left, self.right, self.moment, self.times)))
+
+    def where(self, mask: Bools | Int64s) -> Actions:
+        """Keep some of them: a mask, or their numbers."""
         return replace(self, left=self.left[mask], right=self.right[mask], moment=self.moment[mask])
 
     def within(self, length: int) -> tuple[Int64s, Int64s]:
@@ -100,28 +132,30 @@ class Actions:
 
         Returns the first of them, and where they end.
         """
+        search = library_of(self.times).searchsorted
         base = self.right.astype(np.int64) * len(self.times)
-        first = np.searchsorted(self.times, self.times - length)[self.moment]
-        end = np.searchsorted(self.times, self.times + length, side="right")[self.moment]
-        return np.searchsorted(self.key, base + first), np.searchsorted(self.key, base + end)
+        first = search(self.times, self.times - length)[self.moment]
+        end = search(self.times, self.times + length, side="right")[self.moment]
+        return search(self.key, base + first), search(self.key, base + end)
 
     def that_may_be(self, length: int, min_left: int, min_right: int) -> Actions:
         """Leave out actions that no group in step of these sizes has; see the head of this file."""
         actions = self
-        while True:
+        while len(actions):
             before = len(actions)
             first, end = actions.within(length)
             actions = actions.where(end - first >= min_left)
-            if min_right > 1:
+            if min_right > 1 and len(actions):
                 actions = actions.where(_often(actions, min_right))
             if len(actions) < WORTH_ANOTHER_ROUND * before:
                 continue
-            if min_left == 1 or min_right == 1 or not len(actions):
-                return actions
+            if min_left == 1 or min_right == 1:
+                break
             before = len(actions)
             actions = actions.where(_with_partners(actions, length, min_left, min_right))
             if len(actions) >= WORTH_ANOTHER_ROUND * before:
-                return actions
+                break
+        return actions
 
 
 def rows_of_ranges(first: Int64s, counts: Int64s) -> tuple[Int64s, Int64s]:
@@ -132,8 +166,9 @@ def rows_of_ranges(first: Int64s, counts: Int64s) -> tuple[Int64s, Int64s]:
     >>> [part.tolist() for part in rows_of_ranges(np.array([5, 1]), np.array([2, 1]))]
     [[5, 6, 1], [0, 0, 1]]
     """
-    owner = np.repeat(np.arange(len(counts)), counts)
-    return np.arange(len(owner)) + (first - starts_of(counts)[:-1])[owner], owner
+    xp = library_of(counts)
+    owner = repeat(xp.arange(len(counts)), counts)
+    return xp.arange(len(owner)) + (first - starts_of(counts)[:-1])[owner], owner
 
 
 def blocks_of(counts: Int64s, most: int = AT_ONCE) -> Iterator[slice]:
@@ -144,13 +179,26 @@ def blocks_of(counts: Int64s, most: int = AT_ONCE) -> Iterator[slice]:
     >>> list(blocks_of(np.array([2, 2, 9, 1]), 4))
     [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
     """
-    ends = np.cumsum(counts)
+    ends = np.cumsum(to_host(counts))
     start = 0
     while start < len(counts):
         done = int(ends[start - 1]) if start else 0
         stop = max(int(np.searchsorted(ends, done + most, side="right")), start + 1)
         yield slice(start, stop)
         start = stop
+
+
+def differs(values: Any) -> Bools:
+    """Say which values differ from the one before; the first one does.
+
+    Examples
+    --------
+    >>> differs(np.array([4, 4, 5])).tolist()
+    [True, False, True]
+    """
+    first: Bools = library_of(values).ones(len(values), np.bool_)
+    first[1:] = values[1:] != values[:-1]
+    return first
 
 
 def rights_of_keys(key: Int64s, right: Int32s) -> tuple[Int64s, Int64s, Int64s]:
@@ -164,22 +212,26 @@ def rights_of_keys(key: Int64s, right: Int32s) -> tuple[Int64s, Int64s, Int64s]:
     >>> order.tolist(), starts.tolist(), counts.tolist()
     ([1, 0, 2, 3], [0, 1], [1, 2])
     """
-    order = np.argsort(key, kind="stable")
-    key, right = key[order], right[order]
-    first = np.ones(len(key), np.bool_)
-    first[1:] = key[1:] != key[:-1]
-    new = first.copy()
-    new[1:] |= right[1:] != right[:-1]
-    starts = np.flatnonzero(first)
-    counts = np.add.reduceat(new, starts, dtype=np.int64) if len(starts) else np.zeros(0, np.int64)
-    return order, starts, counts
+    xp = library_of(key)
+    order = xp.argsort(key, kind="stable")
+    first = differs(key[order])
+    new = first | differs(right[order])
+    starts = xp.flatnonzero(first)
+    return order, starts, sums_of_rows(new, _with_end(starts, len(order)))
+
+
+def _with_end(starts: Any, end: int) -> Any:
+    """Return where some ranges begin, and then where the last one ends."""
+    xp = library_of(starts)
+    return xp.concatenate([starts, xp.full(1, end, starts.dtype)])
 
 
 def _often(actions: Actions, min_right: int) -> Bools:
     """Say whether the left vertex of each action acts on so many right vertices."""
+    xp = library_of(actions.left)
     order, starts, counts = rights_of_keys(actions.left.astype(np.int64), actions.right)
-    enough = np.zeros(len(actions), np.bool_)
-    enough[order] = np.repeat(counts >= min_right, np.diff(starts, append=len(order)))
+    enough: Bools = xp.zeros(len(actions), np.bool_)
+    enough[order] = repeat(counts >= min_right, xp.diff(_with_end(starts, len(order))))
     return enough
 
 
@@ -188,29 +240,31 @@ def _with_partners(actions: Actions, length: int, min_left: int, min_right: int)
 
     A left vertex of more pairs than are held at a time keeps all of its actions.
     """
+    xp = library_of(actions.left)
     first, end = actions.within(length)
-    by_left = np.argsort(actions.left, kind="stable")
-    begins = np.flatnonzero(np.diff(actions.left[by_left], prepend=-1))
-    pairs = np.add.reduceat((end - first)[by_left], begins)
-    enough = np.ones(len(actions), np.bool_)
-    ends = np.append(begins[1:], len(by_left))
+    by_left = xp.argsort(actions.left, kind="stable")
+    bounds = _with_end(xp.flatnonzero(differs(actions.left[by_left])), len(by_left))
+    pairs = to_host(sums_of_rows((end - first)[by_left], bounds))
+    bounds = to_host(bounds)
+    enough: Bools = xp.ones(len(actions), np.bool_)
     for block in blocks_of(pairs):
         if pairs[block].sum() <= AT_ONCE:
-            chosen = by_left[begins[block.start] : ends[block.stop - 1]]
+            chosen = by_left[int(bounds[block.start]) : int(bounds[block.stop])]
             near, owner = rows_of_ranges(first[chosen], (end - first)[chosen])
             partners = _partners(actions, chosen[owner], near, min_right)
-            enough[chosen] = np.bincount(partners, minlength=len(actions))[chosen] >= min_left - 1
+            enough[chosen] = counts_of(partners, len(actions))[chosen] >= min_left - 1
     return enough
 
 
 def _partners(actions: Actions, action: Int64s, near: Int64s, min_right: int) -> Int64s:
     """Return the actions of pairs that are near each other at enough right vertices."""
+    xp = library_of(near)
     key = (actions.left[action].astype(np.int64) << 32) | actions.left[near]
     slot = (key.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - SLOT_BITS)
     slot = slot.astype(np.int64)
-    often = np.bincount(slot, minlength=1 << SLOT_BITS) >= min_right
-    chosen = np.flatnonzero(often[slot] & (actions.left[action] != actions.left[near]))
+    often = counts_of(slot, 1 << SLOT_BITS) >= min_right
+    chosen = xp.flatnonzero(often[slot] & (actions.left[action] != actions.left[near]))
     action = action[chosen]
     order, starts, counts = rights_of_keys(key[chosen], actions.right[action])
-    found: Int64s = action[order][np.repeat(counts >= min_right, np.diff(starts, append=len(order)))]
+    found: Int64s = action[order][repeat(counts >= min_right, xp.diff(_with_end(starts, len(order))))]
     return found

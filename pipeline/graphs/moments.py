@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from bicliq import kernels
 from bicliq.pipeline.graphs.actions import Actions, Int32s, Int64s, rows_of_ranges
+from bicliq.pipeline.placement.arrays import order_by
 
 Spans = list[tuple[int, int]]
 """Of each right vertex of a group the first and the last action in its window, in microseconds."""
@@ -46,8 +47,9 @@ class Moments:
     """
 
     def __init__(self, actions: Actions, length: int) -> None:
-        order = np.lexsort((actions.moment, actions.left, actions.right))
-        self._key = (actions.right[order].astype(np.int64) << 32) | actions.left[order]
+        key = (actions.right.astype(np.int64) << 32) | actions.left
+        order = order_by(actions.moment, key)
+        self._key = key[order]
         self._time = actions.times[actions.moment[order]]
         self._length = length
 
@@ -132,16 +134,27 @@ class ByChance:
     def of(self, left: Int32s, right: Int32s, spans: Spans) -> tuple[float, float]:
         """Return the worth of a group, and how many of its pairs chance puts into its windows."""
         worth, expected = self._terms.of_group(left, right)[0], 0.0
+        for vertex, share in zip(right.tolist(), self._shares(right, spans).tolist(), strict=True):
+            worth -= len(left) * np.log(share) + self._choice[vertex]
+            expected += share * self._terms.expected(left, np.array([vertex]))
+        return float(worth), expected
+
+    def of_pairs(self, left: Int32s, right: Int32s, spans: Spans) -> npt.NDArray[np.float64]:
+        """Return what each pair of a group adds to its worth; shape (left, right)."""
+        nats = self._terms.pairs(left, right) * self._terms.unit
+        return np.asarray(nats - np.log(self._shares(right, spans)), np.float64)
+
+    def _shares(self, right: Int32s, spans: Spans) -> npt.NDArray[np.float64]:
+        """Return with which chance who acts on each right vertex does so in the group's window."""
+        shares = []
         for vertex, (begin, end) in zip(right.tolist(), spans, strict=True):
             at, beyond = self._of[vertex : vertex + 2]
             some = slice(
                 at + np.searchsorted(self._end[at:beyond], end),
                 at + np.searchsorted(self._begin[at:beyond], begin, "right"),
             )
-            share = min(1.0, self._sizes[some].min() / self._degrees[vertex])
-            worth -= len(left) * np.log(share) + self._choice[vertex]
-            expected += share * self._terms.expected(left, np.array([vertex]))
-        return float(worth), expected
+            shares.append(min(1.0, self._sizes[some].min() / self._degrees[vertex]))
+        return np.array(shares)
 
     def bounds(self, groups: kernels.BicliqueBatch) -> npt.NDArray[np.float64]:
         """Return what some groups are worth at most, as if nobody else acted in their windows."""

@@ -112,6 +112,33 @@ def sums_of_rows(values: Any, indptr: Any) -> Any:
     return sums[indptr[1:]] - sums[indptr[:-1]]
 
 
+def order_by(*keys: Any) -> Any:
+    """Return what sorts by the last of some keys, equal ones by the one before it, and so on.
+
+    As NumPy's `lexsort`, which takes five times as long where few of the last are equal (ten
+    million: 0.5 s for 3), as its `argsort` is vectorised; CuPy's takes keys of one type only.
+
+    Examples
+    --------
+    >>> order_by(np.array([2.5, 1.5, 0.5]), np.array([0, 0, 1])).tolist()
+    [1, 0, 2]
+    """
+    xp = library_of(keys[0])
+    if xp is np:
+        order = np.argsort(keys[-1])
+        last = keys[-1][order]
+        equal = np.zeros(len(order) + 1, np.bool_)
+        np.equal(last[1:], last[:-1], out=equal[1:-1])
+        tied = np.flatnonzero(equal[1:] | equal[:-1])
+        some = order[tied]
+        order[tied] = some[np.lexsort((some, *(key[some] for key in keys[:-1]), last[tied]))]
+        return order
+    order = xp.argsort(keys[0], kind="stable")
+    for key in keys[1:]:
+        order = order[xp.argsort(key[order], kind="stable")]
+    return order
+
+
 def largest_of_rows(values: Any, indptr: Any) -> Any:
     """Return the largest value of each row (int32, none negative); an empty row's is -1.
 

@@ -17,7 +17,7 @@ from bicliq.pipeline.placement.where import check_backends
 from bicliq.pipeline.settings import PublishSettings, Settings
 from bicliq.pipeline.stages.edge_table import EdgeTable
 from bicliq.pipeline.stages.expected import Expected, expected_output, short
-from bicliq.pipeline.stages.in_step import expand, read_timed
+from bicliq.pipeline.stages.in_step import expand_where, read_timed
 from bicliq.pipeline.stages.ingest import read_edge_table
 from bicliq.pipeline.stages.search import reduced_table
 from bicliq.pipeline.store.account import account
@@ -51,7 +51,7 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
         core, exact = reduced_table(table, asked, settings.data_backend).graph, True
     else:
         table = read_timed(source, settings)
-        windows = expand(table, asked)
+        windows = expand_where(settings.data_backend, table, asked)
         core, exact = windows.core.graph, windows.windows.one_each
     threads = kernels.number_of_threads(asked.threads)
     read = time.perf_counter()

@@ -22,13 +22,14 @@ from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from bicliq.pipeline.placement.where import Place, place_search
 from bicliq.pipeline.questions.gaps import CANNOT_ON_GPU, check_gaps, missing_labels
-from bicliq.pipeline.questions.in_step import find_in_step
+from bicliq.pipeline.questions.in_step import compare_in_step, find_in_step
 from bicliq.pipeline.questions.members import Part
-from bicliq.pipeline.questions.null import Null, compare_groups
+from bicliq.pipeline.questions.null import Null, compare_groups, with_p
 from bicliq.pipeline.report.answers import find_page
 from bicliq.pipeline.report.frame import write_page
 from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
+from bicliq.pipeline.stages.in_step import stored_table
 from bicliq.pipeline.stages.ingest import read_edge_table
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.labels import fold_of, read_labels
@@ -174,6 +175,19 @@ class FindAsked:
         """Seconds that the search may take."""
         return SURPRISE_SECONDS if self.by == "surprise" and self.time_limit is None else self.time_limit
 
+    def random_tables(self, threads: int, tell: Tell | None) -> Null:
+        """Return the random tables that are asked the same; `tell` hears how many are done."""
+
+        def done(tables: int, n: int) -> None:
+            if tell is not None:
+                tell(Reached(self.top, self.diverse, 0, None, 0.0, 0, 0, (tables, n)))
+
+        return Null(self.null, self.seed, self.time_limit, threads, done)
+
+    def seconds_of_table(self, left: float | None) -> float | None:
+        """Seconds that the search of a random table may take, where so many are left for all."""
+        return min((each for each in (left, self.seconds) if each is not None), default=None)
+
     @property
     def min_value(self) -> float | None:
         """What a group must be worth."""
@@ -313,10 +327,6 @@ def find_in_run(
     }
 
 
-def _tables(tell: Tell, asked: FindAsked) -> Callable[[int, int], Any]:
-    return lambda done, n: tell(Reached(asked.top, asked.diverse, 0, None, 0.0, 0, 0, (done, n)))
-
-
 def compare_in_run(opened: Run, by: str, rows: list[dict[str, Any]], null: Null) -> dict[str, Any]:
     """Give some bicliques of a run their p: what its question finds in random tables.
 
@@ -327,29 +337,29 @@ def compare_in_run(opened: Run, by: str, rows: list[dict[str, Any]], null: Null)
     """
     if by not in ("edges", "vertices", "balanced", "surprise"):
         raise InputError(f"null = {null.tables} is for by = edges, vertices, balanced or surprise, not for by = {by!r}")
+    settings, asked = opened.folder.asked.search, FindAsked(by=by, null=null.tables, seed=null.seed)
+    values = [_value(row, by) for row in rows]
     if opened.acted is not None:
-        raise InputError(
-            f"{opened.run}: is of groups in step, which null = {null.tables} compares with no random tables; leave null out"
-        )
-    graph, settings = read_graph(opened.graph), opened.folder.asked.search
+        return compare_in_step(stored_table(opened.graph), values, rows, null, asked, settings)
+    graph = read_graph(opened.graph)
     options: dict[str, Any] = {name: getattr(settings, name) for name in _SIZES} | {"threads": null.threads}
-    longest = SURPRISE_SECONDS if by == "surprise" else None
 
-    def best(columns: Any, least: float, left: float | None) -> kernels.FindResult:
-        limit = min((each for each in (left, longest) if each is not None), default=None)
-        table = graph.indptr, columns, graph.n_right
-        return kernels.top_bicliques(*table, 1, cast(Any, by), min_value=least, time_limit=limit, **options)
+    def best(columns: Any, least: float, left: float | None) -> tuple[float | None, bool]:
+        table, limit = (graph.indptr, columns, graph.n_right), asked.seconds_of_table(left)
+        found = kernels.top_bicliques(*table, 1, cast(Any, by), min_value=least, time_limit=limit, **options)
+        return _best_of(found)
 
-    found = compare_groups(graph, [_value(row, by) for row in rows], null, best)
-    for row, share in zip(rows, found.pop("p"), strict=True):
-        row["p"] = share
-    return found
+    return with_p(rows, compare_groups(graph, values, null, best))
 
 
 def _value(row: dict[str, Any], by: str) -> float:
     sizes = row["n_left"], row["n_right"]
     values = {"edges": row["n_edges"], "vertices": sum(sizes), "balanced": min(sizes)}
     return float(row["surprise"] if by == "surprise" else values[by])
+
+
+def _best_of(found: kernels.FindResult) -> tuple[float | None, bool]:
+    return max((group.value for group in found.groups), default=None), found.proven
 
 
 _SIZES = ("min_left", "min_right", "min_edges")
@@ -450,18 +460,14 @@ def _compare(
     """Add what random tables have, and to each group the share of them that have one as good."""
     search: Any = kernels.groups_with_gaps if asked.missing else kernels.top_bicliques
 
-    def best(columns: Any, least: float, left: float | None) -> kernels.FindResult:
-        limit = min((each for each in (left, asked.seconds) if each is not None), default=None)
-        csr = graph.indptr, columns, graph.n_right
+    def best(columns: Any, least: float, left: float | None) -> tuple[float | None, bool]:
+        csr, limit = (graph.indptr, columns, graph.n_right), asked.seconds_of_table(left)
         found: kernels.FindResult = search(*csr, 1, asked.by, min_value=least, time_limit=limit, **options)
-        return found
+        return _best_of(found)
 
     values = [group.value for group in result.groups]
-    told = None if tell is None else _tables(tell, asked)
-    null = compare_groups(graph, values, Null(asked.null, asked.seed, asked.time_limit, options["threads"], told), best)
-    for group, share in zip(record["groups"], null.pop("p"), strict=True):
-        group["p"] = share
-    record["null"] = null
+    null = asked.random_tables(options["threads"], tell)
+    record["null"] = with_p(record["groups"], compare_groups(graph, values, null, best))
 
 
 def _labelled(group: kernels.Group, by: str, part: Part, graph: BipartiteGraph) -> dict[str, Any]:

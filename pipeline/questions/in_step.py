@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import os
 import time
 from dataclasses import replace
@@ -16,13 +17,17 @@ from bicliq import kernels
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.graphs.bipartite import Int32s
+from bicliq.pipeline.graphs.dealt import Dealer
+from bicliq.pipeline.graphs.moments import ByChance, Moments
 from bicliq.pipeline.questions.members import Part
+from bicliq.pipeline.questions.null import Null, compare_groups, with_p
 from bicliq.pipeline.report.answers import LISTED, find_page
 from bicliq.pipeline.report.frame import write_page
 from bicliq.pipeline.report.in_step import timed
 from bicliq.pipeline.settings import SearchSettings, Settings
+from bicliq.pipeline.stages.edge_table import EdgeTable
 from bicliq.pipeline.stages.in_memory import bipartite_of
-from bicliq.pipeline.stages.in_step import InStep, expand, read_timed, refuse_gpu, stored_table
+from bicliq.pipeline.stages.in_step import InStep, expand, expand_where, read_timed, refuse_gpu, stored_table
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import GraphFolder
 
@@ -65,9 +70,10 @@ def find_in_step(
     if asked.by == "weight":
         weights = tuple(part.weights(*side) for side in (("left", asked.left_weights), ("right", asked.right_weights)))
     read = time.perf_counter()
-    found = expand(table, search, part.kept)
-    best = BeyondChance(asked, part, found) if asked.by == "surprise" else Best(asked, part, weights)
-    best = AddsMost(asked, part) if asked.diverse else best
+    found = expand_where(settings.data_backend, table, search, part.kept)
+    chance = found.by_chance(part.graph) if asked.by == "surprise" else None
+    best = _best_of(asked, part, found, chance, weights)
+    best = AddsMost(asked, part, best) if asked.diverse else best
     expanded = time.perf_counter()
     # A limit that was given is for all; the one that surprise has by itself is for the search.
     result = _searched(found, best, _until(expanded if asked.time_limit is None else started, asked.seconds), tell)
@@ -96,6 +102,11 @@ def find_in_step(
             "total": time.perf_counter() - started,
         },
     }
+    if asked.null:
+        random = RandomTables(found, part, asked, chance, settings.data_backend)
+        null, values = asked.random_tables(search.threads, tell), [-value for value, *_ in groups]
+        record["null"] = with_p(record["groups"], random.compare(values, null))
+        record["seconds"]["total"] = time.perf_counter() - started
     if report is not None:
         members = [(np.array(left, np.int32), np.array(right, np.int32)) for _, left, right in groups]
         sides = part.left_ids, part.right_ids
@@ -127,8 +138,6 @@ def _refuse_other_questions(asked: FindAsked) -> None:
     """Refuse what is not known of groups in step."""
     why = {
         "weights of edges": asked.weighs_edges,
-        f"diverse by {asked.by}": asked.diverse and asked.by != "edges",
-        "null": bool(asked.null),
         f"missing = {asked.missing}, for an action that is missing has no time": bool(asked.missing),
     }
     if asked.top < 1:
@@ -210,6 +219,10 @@ class Best:
         told = None if best is None else (-best[0], len(best[1]), len(best[2]))
         return Reached(self._asked.top, False, int(best is not None), told, 0.0, state.roots_done, state.n_roots)
 
+    def of_pairs(self, left: Int32s, right: Int32s) -> npt.NDArray[np.float64]:
+        """Return what each pair adds to the worth of a group, where that is a sum over pairs."""
+        return np.ones(len(left) * len(right))
+
     def _values(self, groups: kernels.BicliqueBatch) -> npt.NDArray[np.float64]:
         n_left, n_right = groups.n_left.astype(np.float64), groups.n_right.astype(np.float64)
         if self._weights is not None:
@@ -223,11 +236,20 @@ class Best:
 
 
 class AddsMost(Best):
-    """Groups of which each adds most edges to those before it; parameters as of `Best`."""
+    """Groups of which each adds most to those before it, by edges that none of these has.
 
-    def __init__(self, asked: FindAsked, part: Part) -> None:
+    Parameters
+    ----------
+    asked, part
+        As of `Best`.
+    worth
+        What groups are worth by themselves.
+    """
+
+    def __init__(self, asked: FindAsked, part: Part, worth: Best) -> None:
         super().__init__(replace(asked, top=1), part)
-        self._least, self._wanted, self._n_edges = 1.0, asked.top, part.graph.n_edges
+        self._worth, self._wanted, self._n_edges = worth, asked.top, part.graph.n_edges
+        self._first = self._least = max(self._least, kernels.SurpriseTerms.unit if asked.by == "surprise" else 1.0)
         self._chosen: dict[tuple[int, ...], tuple[Entry, int]] = {}
         self._covered = np.zeros(0, np.int64)
 
@@ -237,7 +259,7 @@ class AddsMost(Best):
         for entry in best:
             self._covered = np.union1d(self._covered, _pairs(*entry[1:]))
             self._chosen[tuple(entry[1])] = entry, len(self._covered)
-        self._entries, self._least = [], 1.0
+        self._entries, self._least = [], self._first
         return bool(best) and len(self._chosen) < self._wanted
 
     def entries(self) -> list[Entry]:
@@ -247,10 +269,14 @@ class AddsMost(Best):
     def more_of(self, entry: Entry) -> dict[str, Any]:
         """Say how many edges it and those before it hold together."""
         covered = self._chosen[tuple(entry[1])][1]
-        return {"covered": covered, "share": covered / self._n_edges}
+        return {"covered": covered, "share": covered / self._n_edges, **self._worth.more_of(entry)}
+
+    def _values(self, groups: kernels.BicliqueBatch) -> npt.NDArray[np.float64]:
+        return self._worth._values(groups)
 
     def _exact(self, value: float, left: Int32s, right: Int32s) -> float:
-        return value - np.count_nonzero(np.isin(_pairs(left, right), self._covered))
+        covered = np.isin(_pairs(left, right), self._covered)
+        return self._worth._exact(value, left, right) - float(self._worth.of_pairs(left, right)[covered].sum())
 
 
 def _pairs(left: Any, right: Any) -> npt.NDArray[np.int64]:
@@ -265,17 +291,21 @@ class BeyondChance(Best):
     ----------
     asked, part
         As of `Best`.
-    found
-        The table.
+    moments, chance
+        When the table's vertices acted, and what groups are worth beside chance.
     """
 
-    def __init__(self, asked: FindAsked, part: Part, found: InStep) -> None:
+    def __init__(self, asked: FindAsked, part: Part, moments: Moments, chance: ByChance) -> None:
         super().__init__(asked, part)
-        self._moments, self._chance = found.moments, found.by_chance(part.graph)
+        self._moments, self._chance = moments, chance
 
     def more_of(self, entry: Entry) -> dict[str, Any]:
         """Say how many pairs of a group chance puts into its windows."""
         return {"expected": self._weighed(np.array(entry[1], np.int32), np.array(entry[2], np.int32))[1]}
+
+    def of_pairs(self, left: Int32s, right: Int32s) -> npt.NDArray[np.float64]:
+        """Return −ln of the chance of each pair in its window."""
+        return self._chance.of_pairs(left, right, self._moments.of(left, right)).ravel()
 
     def _values(self, groups: kernels.BicliqueBatch) -> npt.NDArray[np.float64]:
         return self._chance.bounds(groups)
@@ -285,6 +315,70 @@ class BeyondChance(Best):
 
     def _weighed(self, left: Int32s, right: Int32s) -> tuple[float, float]:
         return self._chance.of(left, right, self._moments.of(left, right))
+
+
+def _best_of(
+    asked: FindAsked,
+    part: Part,
+    found: InStep,
+    chance: ByChance | None,
+    weights: tuple[npt.NDArray[np.float64] | None, ...] | None = None,
+) -> Best:
+    return Best(asked, part, weights) if chance is None else BeyondChance(asked, part, found.moments, chance)
+
+
+class RandomTables:
+    """The same question, asked of tables in which who acted is by lot (`graphs.dealt`).
+
+    Degrees, and the times of each right vertex, are those of the table, and so is what windows are
+    worth by chance.
+
+    Parameters
+    ----------
+    found
+        The table.
+    part
+        Its graph.
+    asked
+        What is looked for, of which the best is compared.
+    chance
+        What groups are worth beside chance, by surprise.
+    data_backend
+        Where rows are sorted, as in the settings.
+    """
+
+    def __init__(self, found: InStep, part: Part, asked: FindAsked, chance: ByChance | None, data_backend: str) -> None:
+        assert found.table.rows is not None
+        self._rows, self._found, self._part, self._asked = found.table.rows, found, part, asked
+        self._chance, self._data_backend = chance, data_backend
+        self._deal = Dealer(self._rows.left, self._rows.right, part.graph)
+        self._seeds = itertools.count(asked.seed)
+
+    def compare(self, values: list[float], null: Null) -> dict[str, Any]:
+        """Compare groups that are worth so much with the best of each; see `compare_groups`."""
+        return {**compare_groups(self._part.graph, values, null, self._best), "times": "dealt"}
+
+    def _best(self, columns: Any, least: float, left: float | None) -> tuple[float | None, bool]:
+        asked = replace(self._asked, top=1, min_surprise=least)
+        rows = replace(self._rows, left=self._deal(columns, next(self._seeds)))
+        found = expand_where(self._data_backend, replace(self._found.table, rows=rows), self._found.search)
+        best = _best_of(asked, self._part, found, self._chance)
+        result = _searched(found, best, _until(time.perf_counter(), asked.seconds_of_table(left)), None)
+        return next((-value for value, *_ in best.entries()), None), result.complete
+
+
+def compare_in_step(
+    table: EdgeTable,
+    values: list[float],
+    rows: list[dict[str, Any]],
+    null: Null,
+    asked: FindAsked,
+    search: SearchSettings,
+) -> dict[str, Any]:
+    """Give groups of a run, with these values, their p; see `pipeline.questions.null`."""
+    part, found = Part(bipartite_of(table), table.left_ids, table.right_ids), expand(table, search)
+    chance = found.by_chance(part.graph) if asked.by == "surprise" else None
+    return with_p(rows, RandomTables(found, part, asked, chance, "cpu").compare(values, null))
 
 
 def _labelled(entry: Entry, part: Part, found: InStep) -> dict[str, Any]:

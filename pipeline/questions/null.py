@@ -20,8 +20,9 @@ from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 MOST_TABLES = 100_000
 """Random tables of a comparison, at most."""
 
-Best = Callable[[Any, float, float | None], kernels.FindResult]
-"""The best group of a table with other columns that is worth so much, in so many seconds."""
+Best = Callable[[Any, float, float | None], tuple[float | None, bool]]
+"""What the best group of a table with other columns is worth that is worth so much (None: there is
+none), in so many seconds, and whether that is proven."""
 
 
 @dataclass(frozen=True)
@@ -91,16 +92,21 @@ def compare_groups(graph: BipartiteGraph, values: Sequence[float], null: Null, b
     """
     reached, unproven, done = [0] * len(values), 0, 0
     for columns, left in null.columns(graph) if values else ():
-        result = best(columns, min(values), left)
-        most = max((group.value for group in result.groups), default=None)
-        unproven += not result.proven
+        most, proven = best(columns, min(values), left)
+        unproven += not proven
         reached = [
-            n + (not result.proven or (most is not None and most >= value))
-            for n, value in zip(reached, values, strict=True)
+            n + (not proven or (most is not None and most >= value)) for n, value in zip(reached, values, strict=True)
         ]
         done += 1
     shares = [(1 + n) / (1 + done) if done else None for n in reached]
     return {**null.record(done), "unproven": unproven, "p": shares}
+
+
+def with_p(rows: list[dict[str, Any]], found: dict[str, Any]) -> dict[str, Any]:
+    """Give groups the p that `compare_groups` found, and return what else it found."""
+    for row, share in zip(rows, found.pop("p"), strict=True):
+        row["p"] = share
+    return found
 
 
 def compare_counts(

@@ -135,7 +135,8 @@ def what_went_in(facts: Facts) -> str:
 def table_read(summary: dict[str, Any], more: Rows = (), after: str = "") -> str:
     """The account of a table that was read: the `summary` of a graph's record."""
     source, columns = summary["source"], summary["columns"]
-    rows = [("rows read", f"{summary['rows_read']:,}"), ("repeat an edge", f"{summary['duplicates']:,}")]
+    repeat = "repeat an edge" if summary["policies"].get("in_step") is None else "repeat an action"
+    rows = [("rows read", f"{summary['rows_read']:,}"), (repeat, f"{summary['duplicates']:,}")]
     rows += [(f"dropped: {why}", f"{summary[key]:,}") for key, why in DROPPED.items() if summary.get(key)]
     rows += [("edges kept", f"{summary['edges']:,}"), *more]
     dropped = "" if any(summary.get(key) for key in DROPPED) else " Nothing was dropped."

@@ -20,14 +20,17 @@ from operator import and_
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from bicliq.pipeline.formats import EdgeSource
+from bicliq.pipeline.placement.arrays import library_of
 from bicliq.pipeline.placement.device import cudf_and_cupy, free_bytes
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.device_reading import EXACT, NotOnDevice, TextLabels, frames_of, with_text
 from bicliq.pipeline.stages.edge_table import EdgeTable, summarize
 from bicliq.pipeline.stages.ingest_policies import filtered, no_rows, of_sample
+from bicliq.pipeline.stages.window import TimedRows
 
 KEPT_SHARE = 0.35
 """Share of the free device memory in which edges are kept; sorting takes as much again."""
@@ -49,8 +52,8 @@ def read_on_device(
     O(rows) device time and one sort of the edges; device memory is bounded, host memory is 8 to 16
     bytes an edge where the device cannot hold them.
     """
-    if settings.window is not None or settings.in_step is not None:
-        raise NotOnDevice("rows with their times are kept by the CPU")
+    if settings.window is not None:
+        raise NotOnDevice("rows of a window of time are kept by the CPU")
     started = time.perf_counter()
     while True:
         try:
@@ -70,12 +73,13 @@ class _Table:
     def __init__(self) -> None:
         budget = int(free_bytes() * KEPT_SHARE)
         self.left, self.right, self.weight = (Kept(budget // 3) for _ in range(3))
+        self.time: list[npt.NDArray[np.float64]] = [np.zeros(0)]  # of groups in step, on the host
         self.labels: dict[str, list[Any]] = {"left": [], "right": []}  # dictionaries of the chunks of text
         self.counts = no_rows()
-        self.noted: Counter[str] = Counter()  # else the CPU reads what is to be noted
+        self.noted: Counter[str] = Counter()  # of times and loops; else the CPU reads what is to be noted
 
-    def add(self, frame: Any) -> None:
-        """Keep the rows of a chunk."""
+    def add(self, frame: Any, timed: bool) -> None:
+        """Keep the rows of a chunk, `timed` with their times."""
         import cudf
 
         for side, kept in (("left", self.left), ("right", self.right)):
@@ -87,6 +91,8 @@ class _Table:
                 self.labels[side].append(cudf.Series(labels))
         if "weight" in frame.columns:
             self.weight.add(frame["weight"].values)
+        if timed:
+            self.time.append(frame["time"].values.get())
 
 
 class Kept:
@@ -130,7 +136,7 @@ class Kept:
 
         places = []
         for chunk in self._chunks:
-            host = isinstance(chunk, np.ndarray)
+            host = library_of(chunk) is np
             found = np.searchsorted(chunk, values) if host else cupy.searchsorted(chunk, cupy.asarray(values)).get()
             places.append(np.concatenate([[0], found, [chunk.size]]))
         return places
@@ -141,12 +147,12 @@ class Kept:
 
 def _read(source: EdgeSource, settings: IngestSettings, progress: Callable[[int, int], None] | None) -> _Table:
     table = _Table()
-    for frame in frames_of(source):
+    for frame in frames_of(source, table.noted):
         table.counts["rows_read"] += len(frame)
         kept = filtered(DeviceRows(frame, settings), settings, table.counts)
         if settings.sides == "source-target" and (loops := len(kept) - int(kept.distinct().sum())):
             table.noted["self_loops"] += loops
-        table.add(kept.frame)
+        table.add(kept.frame, settings.in_step is not None)
         if progress is not None:
             progress(table.counts["rows_read"], source.bytes)
     return table
@@ -220,10 +226,13 @@ def _unite(rows: _Table, uri: str, settings: IngestSettings) -> EdgeTable:
     weighted = len(rows.weight) > 0
     keys, weights = Kept(int(free_bytes() * KEPT_SHARE)), Kept(int(free_bytes() * KEPT_SHARE))
     n_rows = 0
+    ends = [(np.zeros(0, np.int32), np.zeros(0, np.int32))]  # of groups in step, beside their times
     for number in range(len(rows.left)):
         left = left_of(number, rows.left.pop_first())
         key = left.astype(cp.int64) << 32 | right_of(number, rows.right.pop_first())
         n_rows += key.size
+        if settings.in_step is not None:
+            ends.append(_halves(cp, key))
         weight = rows.weight.pop_first() if weighted else None
         key, weight = _united(cp, key, weight, settings)
         keys.add(key)
@@ -231,8 +240,19 @@ def _unite(rows: _Table, uri: str, settings: IngestSettings) -> EdgeTable:
             weights.add(weight)
         del left, key, weight
     left, right, weight = _merged(cp, keys, weights if weighted else None, settings)
-    summary = summarize(uri, rows.counts, n_rows, left.size, (left_ids, right_ids), settings, rows.noted)
-    return EdgeTable(left, right, weight, left_ids, right_ids, summary, {})
+    timed = None
+    if settings.in_step is not None:
+        lefts, rights = zip(*ends, strict=True)
+        left_of_rows, right_of_rows, times = map(np.concatenate, (lefts, rights, rows.time))
+        timed = TimedRows(left_of_rows, right_of_rows, times, None, -np.inf).each_once("cuda" if n_rows else "cpu")
+    n_once = left.size if timed is None else len(timed)
+    summary = summarize(uri, rows.counts, n_rows, left.size, (left_ids, right_ids), settings, rows.noted, n_once)
+    return EdgeTable(left, right, weight, left_ids, right_ids, summary, {}, timed)
+
+
+def _halves(cp: Any, keys: Any) -> tuple[Any, Any]:
+    """Both ends of edges that are given as numbers, on the host."""
+    return (keys >> 32).astype(cp.int32).get(), (keys & 0xFFFFFFFF).astype(cp.int32).get()
 
 
 def _ranked(rows: _Table, side: str) -> tuple[Callable[[int, Any], Any], pa.Array]:
@@ -309,8 +329,7 @@ def _merged(cp: Any, keys: Kept, weights: Kept | None, settings: IngestSettings)
         weight = None if weights is None else cp.concatenate([weights.part(*span) for span in spans])
         if len(keys) > 1:
             key, weight = _united(cp, key, weight, settings)
-        left, right = (key >> 32).astype(cp.int32).get(), (key & 0xFFFFFFFF).astype(cp.int32).get()
-        parts.append((left, right, None if weight is None else weight.get()))
+        parts.append((*_halves(cp, key), None if weight is None else weight.get()))
     if not parts:
         return np.zeros(0, np.int32), np.zeros(0, np.int32), None
     left, right, weight = (None if column[0] is None else np.concatenate(column) for column in zip(*parts, strict=True))

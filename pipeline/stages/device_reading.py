@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import IO, Any
@@ -21,7 +22,7 @@ import pyarrow.parquet as pq
 from bicliq.pipeline.formats import EdgeSource, Layout, input_errors, open_bytes
 from bicliq.pipeline.formats.fields import quotes_are_regular
 from bicliq.pipeline.formats.problems import COMMENTS
-from bicliq.pipeline.formats.times import unix_seconds
+from bicliq.pipeline.formats.times import told_of, unix_seconds
 from bicliq.pipeline.placement.device import cudf_and_cupy
 from bicliq.pipeline.settings import IngestSettings
 
@@ -57,13 +58,13 @@ class TextLabels(Exception):
         self.side = side
 
 
-def frames_of(source: EdgeSource) -> Iterator[Any]:
+def frames_of(source: EdgeSource, noted: Counter[str]) -> Iterator[Any]:
     """Read a table chunk by chunk.
 
-    `source`: the table, from `open_edges`. Returns columns left and right (int64 or text), weight
-    (float64) and time (Unix seconds, float64) as wanted. Raises NotOnDevice where the CPU must read
-    this table. Raises TextLabels where a side that was read as numbers is text: read the table
-    again `with_text`.
+    `source`: the table, from `open_edges`. `noted`: is told of times as on the CPU. Returns columns
+    left and right (int64 or text), weight (float64) and time (Unix seconds, float64) as wanted.
+    Raises NotOnDevice where the CPU must read this table. Raises TextLabels where a side that was
+    read as numbers is text: read the table again `with_text`.
     """
     _refuse_settings(source.settings)
     for part in source.files:
@@ -73,7 +74,7 @@ def frames_of(source: EdgeSource) -> Iterator[Any]:
             raise NotOnDevice("tables in memory are read by the CPU")
         if part.layout.keys:
             raise NotOnDevice("keys of folders are read by the CPU")
-        yield from _parquet_frames(part) if part.format == "parquet" else _text_frames(part)
+        yield from _parquet_frames(part, noted) if part.format == "parquet" else _text_frames(part, noted)
 
 
 def with_text(source: EdgeSource, side: str) -> EdgeSource:
@@ -97,7 +98,7 @@ def _layout(source: EdgeSource) -> Layout:
     return source.layout
 
 
-def _parquet_frames(source: EdgeSource) -> Iterator[Any]:
+def _parquet_frames(source: EdgeSource, noted: Counter[str]) -> Iterator[Any]:
     """Read row groups until they fill a chunk."""
     cudf, _ = cudf_and_cupy()
     with open_bytes(source.uri) as raw, input_errors(source.uri):
@@ -112,7 +113,7 @@ def _parquet_frames(source: EdgeSource) -> Iterator[Any]:
                 frame = cudf.read_parquet(source.uri, columns=names, row_groups=[group])
                 frame = frame[names]
                 frame.columns = list(source.columns)
-                yield _typed_parquet(frame, source)
+                yield _typed_parquet(frame, source, noted)
                 group = []
 
 
@@ -129,7 +130,7 @@ def _refuse_types(source: EdgeSource, schema: pa.Schema) -> None:
             raise NotOnDevice(f"column {side} is of type {kind}")
 
 
-def _typed_parquet(frame: Any, source: EdgeSource) -> Any:
+def _typed_parquet(frame: Any, source: EdgeSource, noted: Counter[str]) -> Any:
     """Ids as int64 or text, weights as float64, times as Unix seconds."""
     if source.settings.nulls == "error" and any(frame[name].has_nulls for name in frame.columns):
         raise NotOnDevice("a value is missing")
@@ -140,7 +141,7 @@ def _typed_parquet(frame: Any, source: EdgeSource) -> Any:
     if "weight" in frame.columns:
         frame["weight"] = _parquet_weights(frame["weight"])
     if "time" in frame.columns:
-        frame["time"] = _seconds(frame["time"])
+        frame["time"] = _seconds(frame["time"], source, noted)
     return frame
 
 
@@ -160,19 +161,22 @@ def _finite(weights: Any) -> Any:
     return weights
 
 
-def _seconds(times: Any) -> Any:
+def _seconds(times: Any, source: EdgeSource, noted: Counter[str]) -> Any:
     """Unix seconds; Arrow reads them, as on the CPU."""
     import cudf
 
+    found = times.to_arrow()
     try:
-        seconds = cudf.Series.from_arrow(unix_seconds(times.to_arrow()))
+        seconds = cudf.Series.from_arrow(unix_seconds(found))
     except pa.ArrowInvalid:
         raise NotOnDevice("a time is none") from None
+    if source.settings.in_step is not None:
+        noted.update(told_of(found))
     seconds.index = times.index
     return seconds
 
 
-def _text_frames(source: EdgeSource) -> Iterator[Any]:
+def _text_frames(source: EdgeSource, noted: Counter[str]) -> Iterator[Any]:
     """Read whole lines until they fill a chunk."""
     layout = _layout(source)
     rows = 0
@@ -180,7 +184,7 @@ def _text_frames(source: EdgeSource) -> Iterator[Any]:
         for _ in range(layout.skip):
             file.readline()
         while chunk := _lines(file):
-            frame = _parsed(chunk, source)
+            frame = _parsed(chunk, source, noted)
             rows += len(frame)
             yield frame
     if layout.rows is not None and rows != layout.rows:
@@ -192,7 +196,7 @@ def _lines(file: IO[bytes]) -> bytes:
     return chunk + file.readline() if len(chunk) == TEXT_CHUNK else chunk
 
 
-def _parsed(chunk: bytes, source: EdgeSource) -> Any:
+def _parsed(chunk: bytes, source: EdgeSource, noted: Counter[str]) -> Any:
     """Parse lines: every field is text first, so that nothing is read as a number that is none."""
     cudf, _ = cudf_and_cupy()
     layout = _layout(source)
@@ -221,7 +225,7 @@ def _parsed(chunk: bytes, source: EdgeSource) -> Any:
         raise NotOnDevice("a line has too many or too few fields")  # cuDF cuts off what is too many
     for side in ("left", "right") if layout.ids == "labels" else ():
         _refuse_untidy(frame[wanted[side]], source.settings)
-    typed = {role: _typed_text(frame[name], role, source, ascii_only) for role, name in wanted.items()}
+    typed = {role: _typed_text(frame[name], role, source, ascii_only, noted) for role, name in wanted.items()}
     return cudf.DataFrame(typed)
 
 
@@ -234,11 +238,11 @@ def _refuse_untidy(labels: Any, settings: IngestSettings) -> None:
         raise NotOnDevice("a label has blanks around it, or means that a value is missing")
 
 
-def _typed_text(column: Any, role: str, source: EdgeSource, ascii_only: bool) -> Any:
+def _typed_text(column: Any, role: str, source: EdgeSource, ascii_only: bool, noted: Counter[str]) -> Any:
     if role == "weight":
         return _weights(column)
     if role == "time":
-        return _seconds(column)
+        return _seconds(column, source, noted)
     return column if role in source.text_sides else _ids(column, role, source, ascii_only)
 
 

@@ -25,6 +25,10 @@ POLICIES = (
 """Settings that decide which rows stay and what their labels are: updates are read alike."""
 
 
+OTHER_TIMES = "actions_at_other_times"
+"""Of groups in step: rows whose edge is there at another time as well, which is no repetition."""
+
+
 def same_policy(name: str, one: Any, other: Any) -> bool:
     """Say whether two values of a policy mean the same: lengths of time are written in many ways.
 
@@ -108,10 +112,12 @@ def summarize(
     ids: tuple[pa.Array, pa.Array],
     settings: IngestSettings,
     noted: Mapping[str, int],
+    n_once: int,
 ) -> dict[str, Any]:
     """Account for the rows of a table.
 
-    Each is an edge, the repetition of one, or dropped for a reason.
+    Each is an edge, the repetition of one, or dropped for a reason; of groups in step it may be an
+    edge at another time.
 
     Parameters
     ----------
@@ -127,31 +133,33 @@ def summarize(
         The policies.
     noted
         What was read otherwise than it is written (`EdgeBatch.noted`).
+    n_once
+        Rows that repeat none before: different edges, or of groups in step different actions.
 
     Raises
     ------
     InputError
-        Where an edge is repeated and that is an error.
+        Where a row is repeated and that is an error.
     BicliqError
         Where the rows do not add up.
     """
     dropped = sum(number for name, number in counts.items() if name.startswith(DROPPED))
-    if counts["rows_read"] != n_rows + dropped or n_edges > n_rows:
+    if counts["rows_read"] != n_rows + dropped or not n_edges <= n_once <= n_rows:
         raise BicliqError(
             f"{source}: {counts} and {n_edges} edges of {n_rows} rows do not add up; this is a defect of Bicliq: please"
             " report it"
         )
-    if settings.duplicates == "error" and n_edges < n_rows:
-        raise InputError(
-            f"{source}: {n_rows - n_edges} of {n_rows} rows repeat an edge; unite them with duplicates = 'first', 'sum'"
-            " or 'max'"
-        )
+    if settings.duplicates == "error" and n_once < n_rows:
+        repeat = f"{source}: {n_rows - n_once} of {n_rows} rows repeat"
+        if settings.in_step is not None:
+            raise InputError(f"{repeat} an action, at the same time; unite them with duplicates = 'first'")
+        raise InputError(f"{repeat} an edge; unite them with duplicates = 'first', 'sum' or 'max'")
     left_ids, right_ids = ids
     return {
         **counts,
-        "duplicates": n_rows - n_edges,
+        "duplicates": n_rows - n_once,
         "edges": n_edges,
-        "noted": dict(noted),
+        "noted": {**noted, **({OTHER_TIMES: n_once - n_edges} if n_once > n_edges else {})},
         "n_left": len(left_ids),
         "n_right": len(right_ids),
         "labels": {"left": _kind(left_ids), "right": _kind(right_ids)},

@@ -18,6 +18,8 @@ from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.graphs.in_step import Windows, groups_among, windows_of
 from bicliq.pipeline.graphs.moments import ByChance, Moments, window_sizes
 from bicliq.pipeline.graphs.reduce import Reduced, peel, reduce
+from bicliq.pipeline.placement.device import on
+from bicliq.pipeline.placement.where import Backend, place_graph
 from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.edge_table import EdgeTable
 from bicliq.pipeline.stages.ingest import read_edge_table
@@ -51,12 +53,15 @@ class InStep:
         Of a window, in microseconds.
     search
         Sizes of the groups.
+    sorted_on
+        The machine that sorted its rows, and left out what cannot be in step.
     """
 
     table: EdgeTable
     actions: Actions
     length: int
     search: SearchSettings
+    sorted_on: Backend = "cpu"
 
     @cached_property
     def windows(self) -> Windows:
@@ -113,6 +118,7 @@ class InStep:
                 "actions": len(self.actions),
                 "windows": self.windows.graph.n_right,
                 "members_of_windows": self.windows.graph.n_edges,
+                "machines": {"read": table.summary["backend"], "sorted": self.sorted_on, "searched": "cpu"},
             },
         }
 
@@ -189,7 +195,10 @@ class GroupStream:
 def refuse_gpu(settings: Settings) -> None:
     """Refuse to search on a GPU; raises InputError."""
     if settings.search.backend == "cuda":
-        raise InputError("groups in step are searched on the CPU; leave out backend = 'cuda'")
+        raise InputError(
+            "groups in step are searched on the CPU; leave out backend = 'cuda': data_backend = 'cuda' reads and sorts"
+            " their rows on a GPU"
+        )
 
 
 def read_timed(source: Edges, settings: Settings) -> EdgeTable:
@@ -245,7 +254,9 @@ def stored_rows(folder: GraphFolder) -> int:
         return int(file.metadata.num_rows)
 
 
-def expand(table: EdgeTable, search: SearchSettings, kept: dict[str, Any] | None = None) -> InStep:
+def expand(
+    table: EdgeTable, search: SearchSettings, kept: dict[str, Any] | None = None, backend: Backend = "cpu"
+) -> InStep:
     """Choose what of a table may be in step.
 
     Parameters
@@ -256,6 +267,8 @@ def expand(table: EdgeTable, search: SearchSettings, kept: dict[str, Any] | None
         Sizes of the groups.
     kept
         For each side which of its vertices may be in a group; None: all.
+    backend
+        The machine that sorts the rows, and leaves out what cannot be in step.
 
     Raises
     ------
@@ -272,8 +285,17 @@ def expand(table: EdgeTable, search: SearchSettings, kept: dict[str, Any] | None
             " leave them out with since = '0001-01-01'"
         )
     length = round(parse_duration(table.summary["policies"]["in_step"]) * MICROSECONDS)
-    actions = Actions.of(rows.left, rows.right, rows.time)
-    return InStep(table, actions.that_may_be(length, search.min_left, search.min_right), length, search)
+    backend = backend if len(rows) else "cpu"
+    actions = Actions.of(*on(backend, rows.left, rows.right, rows.time))
+    may_be = actions.that_may_be(length, search.min_left, search.min_right)
+    return InStep(table, may_be.on_host(), length, search, backend)
+
+
+def expand_where(asked: str, table: EdgeTable, search: SearchSettings, kept: dict[str, Any] | None = None) -> InStep:
+    """Expand a table where `asked`, the setting `data_backend`, says; see `expand`."""
+    assert table.rows is not None
+    place = place_graph(asked, len(table.rows))
+    return place.run(lambda chosen: expand(table, search, kept, chosen))
 
 
 def count_in_step(source: Edges, settings: Settings, mode: Literal["count", "digest"] = "count") -> dict[str, Any]:
@@ -282,7 +304,7 @@ def count_in_step(source: Edges, settings: Settings, mode: Literal["count", "dig
     table, most = read_timed(source, settings), asked.max_bicliques
     hashes = {"left_hashes": label_hashes(table.left_ids), "right_hashes": label_hashes(table.right_ids)}
     read = time.perf_counter()
-    found = expand(table, asked)
+    found = expand_where(settings.data_backend, table, asked)
     stream = found.stream(most=most)
     expanded = time.perf_counter()
     digest = 0

@@ -29,6 +29,7 @@ from bicliq.pipeline.formats import EdgeBatch, Edges, EdgeSource, open_edges, re
 from bicliq.pipeline.formats.cells import COLUMN_SUMS, SUMS, TOLD_SUMS
 from bicliq.pipeline.formats.forms import told_answers, told_forms, told_names, told_odd
 from bicliq.pipeline.formats.matrix import told_column_sums
+from bicliq.pipeline.formats.times import IN_SECONDS, WITHOUT_ZONE, times_in_words
 from bicliq.pipeline.graphs.bipartite import ROW_GROUP
 from bicliq.pipeline.placement.where import CPU_DATA, Backend, Place, place_data
 from bicliq.pipeline.redact import without_secrets
@@ -143,7 +144,7 @@ def ingest(
     table = _read_table(source, settings, progress, backend, memory_limit, in_step, later=later)
     if settings.in_step is not None:
         assert table.rows is not None  # they were not sorted on disk
-        table = replace(table, weight=None, rows=table.rows.each_once())
+        table = replace(table, weight=None)
     return store_table(store, table, time.perf_counter(), place_data(backend))
 
 
@@ -289,9 +290,8 @@ def _read_table(
     table.summary["assumed"] = list(map(without_secrets, (*opened.assumed, *said)))
     table.summary["columns"] = opened.columns_to_ask
     if settings.in_step is not None:
-        column = opened.columns_to_ask["time"]
-        zone = f"times of column {column}: numbers are Unix seconds, dates without a zone are UTC"
-        table.summary["assumed"].append(zone)
+        told = [name for name in (IN_SECONDS, WITHOUT_ZONE) if table.summary["noted"].pop(name, 0)]
+        table.summary["assumed"] += times_in_words(opened.columns_to_ask["time"], told)
     for sentence in table.summary["assumed"]:
         say("assumed", sentence)
     table.summary["source"] = {

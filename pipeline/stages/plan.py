@@ -24,7 +24,7 @@ from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, rea
 from bicliq.pipeline.graphs.paths import row_blocks, wedges
 from bicliq.pipeline.graphs.reduce import largest_degree, peel
 from bicliq.pipeline.placement.arrays import largest_of_rows, library_of, to_host
-from bicliq.pipeline.placement.where import place_graph
+from bicliq.pipeline.placement.where import Backend, place_graph
 from bicliq.pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings
 from bicliq.pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Expected, expected_output, is_easy, would_do
 from bicliq.pipeline.stages.in_step import expand, stored_rows, stored_table
@@ -149,7 +149,7 @@ def plan_run(
 def _plan(
     folder: RunFolder,
     asked: RunRecord,
-    backend: str,
+    backend: Backend,
     data_backend: str,
     cluster: ClusterSettings,
     memory_limit: int | None,
@@ -205,7 +205,7 @@ def _plan(
 
 
 def _reduced(
-    folder: RunFolder, asked: RunRecord, backend: str, memory_limit: int | None
+    folder: RunFolder, asked: RunRecord, backend: Backend, memory_limit: int | None
 ) -> tuple[BipartiteGraph, list[StoredFile], int | None]:
     """Read what a run searches, and reduce it.
 
@@ -217,7 +217,7 @@ def _reduced(
     room = MemoryRoom.within(memory_limit)
     if asked.in_step is not None:
         room.require(BYTES_PER_ROW * stored_rows(stored), f"{stored.uri}: to find who was in step in its rows")
-        windows = expand(stored_table(stored), search).searched
+        windows = expand(stored_table(stored), search, backend=backend).searched
         right = pa.table({"right": column_of(windows.right)})
         written = [folder.write_table(folder.attempt_of(WINDOWS_FILE), right)]
         return windows.graph, [*written, _write_reduced(folder, windows.graph)], None

@@ -74,7 +74,7 @@ def rejoin(store: Store, graph: str, source: Edges, settings: IngestSettings, do
         record,
         rows.left[changed],
         rows.right[changed],
-        len(table.rows.each_once()) - len(changed),
+        len(table.rows) - len(changed),
         BipartiteGraph.from_edges(*ends, *sizes),
         (rows.left[gone], rows.right[gone]),
     )

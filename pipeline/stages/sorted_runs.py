@@ -190,7 +190,8 @@ class SortedRuns:
             for column, values in zip((left, right, weight), (*halves(keys), weights), strict=True):
                 if column is not None and values is not None:
                     column.append(values)
-        summary = summarize(self.source, rows.counts, self.n_rows, len(left), ids, self.settings, rows.noted)
+        counted = self.n_rows, len(left), ids, self.settings, rows.noted, len(left)
+        summary = summarize(self.source, rows.counts, *counted)
         return EdgesOnDisk(left, right, weight, *ids, {**summary, "sorted_runs": len(self)}, {})
 
     def _rank_labels(self) -> tuple[pa.Array, pa.Array]:

@@ -37,11 +37,12 @@ def unite(rows: KeptRows, source: str, settings: IngestSettings) -> EdgeTable:
     n_rows = len(keys)
     timed = None
     if settings.in_step is not None:
-        timed = _timed(rows, keys)
+        timed = _timed(rows, keys).each_once()
     elif settings.window is not None:
         timed = _timed(rows, keys).needed()
     keys, weight = unite_keys(keys, rows.weights(), settings)
-    summary = summarize(source, rows.counts, n_rows, len(keys), ids, settings, rows.noted)
+    n_once = len(keys) if timed is None or settings.in_step is None else len(timed)
+    summary = summarize(source, rows.counts, n_rows, len(keys), ids, settings, rows.noted, n_once)
     if timed is not None and settings.window is not None:
         summary["latest"] = timed.latest
     return EdgeTable(*halves(keys), weight, *ids, summary, {}, timed)

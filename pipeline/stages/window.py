@@ -18,7 +18,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bicliq.pipeline.columns import values_of
-from bicliq.pipeline.graphs.actions import micros_of
+from bicliq.pipeline.graphs.actions import differs, in_one, micros_of
+from bicliq.pipeline.placement.arrays import order_by, to_host
+from bicliq.pipeline.placement.device import on
+from bicliq.pipeline.placement.where import Backend
 from bicliq.pipeline.store.acted import ROWS_FILE
 from bicliq.pipeline.store.layout import GraphFolder
 from bicliq.pipeline.store.records import StoredGraph
@@ -93,8 +96,10 @@ class TimedRows:
         np.not_equal(keys[1:], keys[:-1], out=last[:-1])
         return self.where(order[last])
 
-    def each_once(self) -> TimedRows:
+    def each_once(self, backend: Backend = "cpu") -> TimedRows:
         """Return actions by right vertex, time and left vertex, each once, and without weights.
+
+        `backend`: the machine that sorts them.
 
         Examples
         --------
@@ -102,17 +107,15 @@ class TimedRows:
         >>> rows.each_once().left.tolist()
         [0, 1]
         """
-        order, first = self.as_actions()
+        order, first = self.as_actions(backend)
         return replace(self.where(order[first]), weight=None)
 
-    def as_actions(self) -> tuple[Int64s, npt.NDArray[np.bool_]]:
+    def as_actions(self, backend: Backend = "cpu") -> tuple[Int64s, npt.NDArray[np.bool_]]:
         """Return that order of the rows, and which of them differ from the one before."""
-        micros = micros_of(self.time)
-        order = np.lexsort((self.time, self.left, micros, self.right))
-        keys, micros = self.keys[order], micros[order]
-        first = np.ones(len(order), np.bool_)
-        first[1:] = (keys[1:] != keys[:-1]) | (micros[1:] != micros[:-1])
-        return order, first
+        left, right, time = on(backend, self.left, self.right, self.time)
+        key = in_one(right, micros_of(time))
+        order = order_by(time, left, key)
+        return to_host(order), to_host(differs(key[order]) | differs(left[order]))
 
     def in_ids(self, left: Int64s, right: Int64s) -> TimedRows:
         """Return the rows with other ids: those at the places of the old ones."""

@@ -15,7 +15,8 @@ def account(summary: Mapping[str, Any]) -> dict[str, Any]:
     `summary`: what ingest says (`EdgeTable.summary`). Returns rows_read, edges, duplicates (rows
     that repeat an edge), dropped (rows by reason: of those that dropped any), noted
     (`EdgeBatch.noted`), and assumed (`EdgeSource.assumed`). Rows read are edges, duplicates and
-    dropped rows.
+    dropped rows; of groups in step duplicates are rows that repeat an action, and noted counts
+    actions at other times of an edge.
 
     Examples
     --------

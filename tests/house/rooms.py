@@ -82,7 +82,11 @@ MAY_IMPORT: dict[str, list[str]] = {
         "bicliq.kernels.cuda.*",
     ],  # it knows what can run where
     "bicliq.pipeline.graphs.actions": ["bicliq.pipeline.placement.*"],  # numbers alone: who acted when
-    "bicliq.pipeline.graphs.moments": ["bicliq.kernels", "bicliq.pipeline.graphs.actions"],
+    "bicliq.pipeline.graphs.moments": [
+        "bicliq.kernels",
+        "bicliq.pipeline.graphs.actions",
+        "bicliq.pipeline.placement.*",
+    ],
     "bicliq.pipeline.store": [
         *BASE,
         "bicliq.kernels",

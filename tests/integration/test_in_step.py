@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
+import pyarrow.parquet as pq
 import pytest
 
 import bicliq
@@ -14,6 +15,8 @@ from bicliq import kernels
 from bicliq.flows.cli.app import invoke
 from bicliq.kernels import available_memory
 from bicliq.pipeline.errors import CapacityError, InputError
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.graphs.dealt import Dealer
 
 SHARES = """user,url,at
 ann,x,2026-01-01T00:00:00Z
@@ -53,7 +56,7 @@ def test_find_tells_the_groups_and_when_they_were_in_step(shares, capsys):
     assert (three["left"], three["right"]) == (["ann", "bob", "cid"], ["x"])
     assert said["proven"]
     assert (said["rows_read"], said["edges"], said["dropped"]) == (7, 6, {"nulls": 1})
-    assert "without a zone are UTC" in said["assumed"][0]
+    assert said["assumed"] == []  # each time has a zone
     assert said["in_step"]["seconds"] == 60
 
 
@@ -116,18 +119,58 @@ def crowd(seed, *, ring=False):
     return pa.table({"account": accounts, "link": links, "at": at})
 
 
+BY_CHANCE = {"left": "account", "right": "link", "time": "at", "in_step": "60s", "by": "surprise", "min_left": 2}
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_link_that_everybody_shares_is_no_ring_and_a_ring_is_one(seed):
-    asked = {"left": "account", "right": "link", "time": "at", "in_step": "60s", "by": "surprise"}
-    nothing = bicliq.find(crowd(seed), min_left=2, **asked)
+    nothing = bicliq.find(crowd(seed), **BY_CHANCE)
     assert (len(nothing), nothing.proven) == (0, True)
     assert "nothing is beyond what chance gives" in nothing.record["why_none"]
-    largest = bicliq.find(crowd(seed), min_left=2, **asked | {"by": "edges"}, top=1)
+    largest = bicliq.find(crowd(seed), **BY_CHANCE | {"by": "edges"}, top=1)
     assert [group["right"] for group in largest] == [[5000]]
-    (group,) = bicliq.find(crowd(seed, ring=True), min_left=2, **asked)
+    (group,) = bicliq.find(crowd(seed, ring=True), **BY_CHANCE)
     assert (group["left"], group["right"]) == (list(range(7000, 7005)), list(range(6000, 6005)))
     assert group["value"] > 50
     assert group["expected"] < 1
+
+
+def test_a_ring_is_beyond_all_random_tables_and_what_is_largest_by_chance_is_not():
+    (ring,) = bicliq.find(crowd(1, ring=True), **BY_CHANCE, null=19, seed=3)
+    assert (ring["n_left"], ring["p"]) == (5, 1 / 20)
+    (largest,) = bicliq.find(crowd(1), **BY_CHANCE | {"by": "edges"}, top=1, null=9)
+    assert largest["p"] > 0.1
+    below = bicliq.find(crowd(1), **BY_CHANCE, min_surprise=-50, top=3, null=9)
+    assert all(group["p"] > 0.1 for group in below)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_table_whose_actions_are_dealt_anew_has_no_group_beyond_chance(seed):
+    rows = [column.to_numpy() for column in crowd(seed % 2, ring=True).columns]
+    (who, left), (what, right) = (np.unique(side, return_inverse=True) for side in rows[:2])
+    graph = BipartiteGraph.from_edges(*np.unique([left, right], axis=1), len(who), len(what))
+    columns = kernels.rewire_rows(graph.indptr, graph.indices, graph.n_right, seed)
+    dealt = who[Dealer(left.astype(np.int32), right.astype(np.int32), graph)(columns, seed)]
+    random = pa.table({"account": dealt, "link": rows[1], "at": rows[2]})
+    assert list(bicliq.find(random, **BY_CHANCE)) == []
+
+
+def test_groups_of_a_run_have_the_p_of_find(tmp_path, capsys):
+    csv.write_csv(crowd(1, ring=True), path := str(tmp_path / "shares.csv"))
+    store = ["--store", str(tmp_path / "store")]
+    asked = ["--time", "at", "--in-step", "60s", "--min-left", "3", "--min-right", "3"]
+    record(capsys, "run", path, *asked, *store)
+    for by in ("surprise", "edges"):
+        found = record(capsys, "find", path, *asked, "--by", by, "--null", "19", "--top", "2")
+        shown = record(capsys, "show", "--by", by, "--null", "19", "--top", "2", *store)
+        assert [group["p"] for group in shown["bicliques"]][: len(found["groups"])] == [
+            group["p"] for group in found["groups"]
+        ]
+        assert shown["null"] == found["null"]
+        assert found["null"]["tables"] == 19
+    assert invoke(["find", path, *asked, "--null", "19", "--top", "1"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "p: the share of 19 random tables of the same degrees and times at each right vertex" in said
 
 
 def test_the_command_says_what_chance_gives_in_step(tmp_path, capsys):
@@ -152,6 +195,54 @@ def test_numbers_are_seconds_and_frames_keep_their_zone():
     assert numbers.to_arrow()["windows"].to_pylist()[0][0]["start"].isoformat() == "2023-11-14T22:13:20.100000+00:00"
     zoned = pa.array([10**15, 10**15], pa.timestamp("us", "Asia/Tokyo"))
     assert len(bicliq.find(pa.table({**base, "at": zoned}), **asked)) == 1
+
+
+WITH_AND_WITHOUT = {
+    "numbers are Unix seconds": [1_767_225_600, 1_767_225_610.5],
+    "dates without a zone are UTC": ["2026-01-01", "2026-01-01T00:00:10Z"],
+    "dates without a zone are UTC ": pa.array([0, 10**6], pa.timestamp("us")),
+    "dates without a zone are UTC  ": pa.array([20_000, 20_001], pa.date32()),
+    "": ["2026-01-01T00:00:00-05:00", "2026-01-01T00:00:10Z"],
+    " ": pa.array([0, 10**9], pa.timestamp("us", "Asia/Tokyo")),
+}
+
+
+@pytest.mark.parametrize("sentence", WITH_AND_WITHOUT)
+@pytest.mark.parametrize("kind", ["csv", "parquet", "in memory"])
+def test_what_times_were_taken_for_is_said_where_there_is_a_doubt(tmp_path, kind, sentence):
+    times = WITH_AND_WITHOUT[sentence]
+    table = pa.table({"user": ["a", "b"], "url": ["x", "x"], "at": times})
+    path = tmp_path / f"shares.{kind}"
+    if kind == "csv":
+        rows = zip(("a", "b"), pa.array(times).cast(pa.string()).to_pylist(), strict=True)
+        path.write_text("user,url,at\n" + "".join(f"{user},x,{at}\n" for user, at in rows))
+    elif kind == "parquet":
+        pq.write_table(table, path)
+    found = bicliq.find(
+        table if kind == "in memory" else path, left="user", right="url", time="at", in_step="1d", min_left=2
+    )
+    assert found.record["assumed"] == ([f"times of column at: {sentence.strip()}"] if sentence.strip() else [])
+    assert found.record["noted"] == {}
+
+
+def test_rows_at_other_times_are_no_repetitions(tmp_path, capsys):
+    path = tmp_path / "again.csv"
+    path.write_text("user,url,at\nann,x,1.0\nann,x,2\nann,x,2.0000001\nbob,x,2\nbob,y,2\nbob,y,2\n")
+    asked = [str(path), "--time", "at", "--in-step", "1s"]
+    said = record(capsys, "find", *asked)
+    assert (said["rows_read"], said["edges"], said["duplicates"]) == (6, 3, 2)
+    assert said["noted"] == {"actions_at_other_times": 1}
+    assert invoke(["find", *asked]) == 0
+    shown = capsys.readouterr()
+    assert "6 rows read: 2 repeat an action; nothing dropped; 1 actions at other times" in shown.out + shown.err
+    assert invoke(["find", *asked, "--duplicates", "error"]) == 2
+    assert (
+        "2 of 6 rows repeat an action, at the same time; unite them with --duplicates first" in capsys.readouterr().err
+    )
+    path.write_text("user,url,at\nann,x,1\nann,x,2\nbob,x,2\n")
+    assert record(capsys, "find", *asked, "--duplicates", "error")["duplicates"] == 0
+    assert invoke(["find", str(path), *COLUMNS, "--duplicates", "error"]) == 2
+    assert "1 of 3 rows repeat an edge" in capsys.readouterr().err
 
 
 def test_times_with_and_without_a_zone_stand_in_one_column(tmp_path):
@@ -183,8 +274,9 @@ def test_a_page_of_the_answer_is_written(shares, tmp_path, capsys):
         ([*COLUMNS, "--in-step", "-5s"], "in_step '-5s'"),
         ([*COLUMNS, "--in-step", "a minute"], "is no length of time"),
         ([*COLUMNS, "--in-step", "60s", "--window", "3d"], "--in-step and window contradict each other"),
-        ([*COLUMNS, "--in-step", "60s", "--diverse", "--by", "surprise"], "is not for diverse by surprise"),
-        ([*COLUMNS, "--in-step", "60s", "--null", "9"], "is not for null"),
+        ([*COLUMNS, "--in-step", "60s", "--diverse", "--by", "balanced"], "--diverse is for edges, surprise"),
+        ([*COLUMNS, "--in-step", "60s", "--null", "9", "--within", "left:ann"], "compares a whole table with random"),
+        ([*COLUMNS, "--in-step", "60s", "--missing", "2"], "an action that is missing has no time"),
         ([*COLUMNS, "--in-step", "60s", "--backend", "cuda"], "leave out --backend cuda"),
     ],
 )

@@ -49,12 +49,17 @@ def beyond_chance(left: set[int], right: set[int], rows: list[Action], length: i
     """Worth of a group of which `block` is the worth without times."""
     worth = block
     for r in right:
-        events = [(time, u) for u, other, time in rows if other == r]
-        every = [frozenset(one for one in events if t <= one[0] <= t + length) for t, _ in events]
-        windows = {one for one in every if not any(one < other for other in every)}
-        told = window_of(left, r, rows, length)
-        assert told is not None
-        holding = [one for one in windows if min(one)[0] <= told[0] and told[1] <= max(one)[0]]
-        share = min(map(len, holding)) / len({u for _, u in events})
-        worth += len(left) * -log(min(share, 1)) - log(len(windows))
+        share, windows = chance_in_window(left, r, rows, length)
+        worth += len(left) * -log(share) - log(windows)
     return worth
+
+
+def chance_in_window(left: set[int], right: int, rows: list[Action], length: int) -> tuple[float, int]:
+    """With which chance one acts in the window of a group, and how many windows there are."""
+    events = [(time, u) for u, other, time in rows if other == right]
+    every = [frozenset(one for one in events if t <= one[0] <= t + length) for t, _ in events]
+    windows = {one for one in every if not any(one < other for other in every)}
+    told = window_of(left, right, rows, length)
+    assert told is not None
+    holding = [one for one in windows if min(one)[0] <= told[0] and told[1] <= max(one)[0]]
+    return min(1.0, min(map(len, holding)) / len({u for _, u in events})), len(windows)
