@@ -14,7 +14,7 @@ import xxhash
 from bicliq import kernels
 from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.errors import DamageError, InputError
-from bicliq.pipeline.placement.arrays import BLOCK, counts_of, library_of, repeat, starts_of, to_host
+from bicliq.pipeline.placement.arrays import BLOCK, counts_of, distinct, library_of, repeat, starts_of, to_host
 from bicliq.pipeline.placement.device import to_device
 from bicliq.pipeline.store.device_tables import read_columns
 from bicliq.pipeline.store.edges import EDGES, read_edge_rows
@@ -76,7 +76,7 @@ class BipartiteGraph:
                     "number the vertices of each side from 0"
                 )
         if not _ascending(lefts, rights):
-            keys = xp.unique(lefts.astype(xp.int64) * max(n_right, 1) + rights)
+            keys = distinct(lefts.astype(xp.int64) * max(n_right, 1) + rights)
             lefts, rights = xp.divmod(keys, max(n_right, 1))
         return cls(n_left, n_right, starts_of(counts_of(lefts, n_left)), rights.astype(xp.int32, copy=False))
 

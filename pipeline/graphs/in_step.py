@@ -24,7 +24,7 @@ from bicliq import kernels
 from bicliq.pipeline.graphs.actions import Actions, Bools, blocks_of, rights_of_keys, rows_of_ranges
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from bicliq.pipeline.graphs.moments import window_sizes
-from bicliq.pipeline.placement.arrays import starts_of
+from bicliq.pipeline.placement.arrays import distinct, starts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Windows:
     @property
     def one_each(self) -> bool:
         """Whether no right vertex has two windows: then maximal bicliques are the groups."""
-        return len(self.right) == len(np.unique(self.right))
+        return len(self.right) == len(distinct(self.right))
 
     @cached_property
     def by_window(self) -> BipartiteGraph:
@@ -67,7 +67,7 @@ class Windows:
             return "the right side is not the set of all right vertices at which the left side is in step"
         _, members = self.by_window.rows_of(windows)
         at = np.repeat(self.right[windows], self.by_window.left_degrees[windows])
-        pairs = np.unique(at.astype(np.int64) << 32 | members)
+        pairs = distinct(at.astype(np.int64) << 32 | members)
         if np.count_nonzero(np.bincount(pairs & 0xFFFFFFFF) == len(right)) != len(left):
             return "another left vertex is in step with the left side at the whole right side"
         return None
@@ -100,7 +100,7 @@ def windows_of(actions: Actions, length: int, min_left: int, n_left: int) -> Win
     made = 0
     for block in blocks_of(sizes):
         rows, owner = rows_of_ranges(first[block], sizes[block])
-        keys = np.unique((owner << 32) | actions.left[rows])  # who acted twice is there once
+        keys = distinct((owner << 32) | actions.left[rows])  # who acted twice is there once
         counts = np.bincount(keys >> 32, minlength=len(first[block]))
         enough = counts >= min_left
         number = made + np.cumsum(enough) - 1

@@ -10,7 +10,7 @@ import numpy as np
 
 from bicliq import kernels
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int64s
-from bicliq.pipeline.placement.arrays import BLOCK, library_of, repeat, sums_of_rows, to_host
+from bicliq.pipeline.placement.arrays import BLOCK, distinct, library_of, repeat, sums_of_rows, to_host
 
 PATHS_AT_A_TIME = 1 << 26
 """Paths of two edges that are followed at a time, 16 bytes each."""
@@ -65,7 +65,7 @@ def two_hop_sizes(graph: BipartiteGraph, starts: Any, most: int = PATHS_AT_A_TIM
         lengths, middle = graph.rows_of(starts[batch])
         owner = repeat(xp.arange(lengths.size, dtype=xp.int64), lengths)
         paths, ends = back.rows_of(middle)
-        keys = xp.unique(repeat(owner, paths) << 32 | ends)
+        keys = distinct(repeat(owner, paths) << 32 | ends)
         sizes[batch] = xp.bincount(keys >> 32, minlength=lengths.size) - (lengths > 0)
     return sizes
 

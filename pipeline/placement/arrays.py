@@ -81,6 +81,23 @@ def starts_of(lengths: Any) -> Any:
     return starts
 
 
+def distinct(values: Any) -> Any:
+    """Return the values that occur, ascending, each once.
+
+    As `unique`, for which NumPy 2.3 and later hash: 9 s for ten million, which sort in 0.07.
+
+    Examples
+    --------
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    xp = library_of(values)
+    ascending = xp.sort(values)
+    first = xp.ones(values.size, xp.bool_)
+    xp.not_equal(ascending[1:], ascending[:-1], out=first[1:])
+    return ascending[first]
+
+
 def repeat(values: Any, counts: Any) -> Any:
     """Return each value as often as its count says.
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bicliq.pipeline.columns import values_of
+from bicliq.pipeline.placement.arrays import distinct
 from bicliq.pipeline.stages.host_rows import KeptRows
 from bicliq.pipeline.stages.limits import Later
 
@@ -61,7 +62,7 @@ class Distinct:
         """Take labels, some of which may have come before."""
         self._bytes, self._seen = self._bytes + labels.nbytes, self._seen + len(labels)
         for hashes in _hashes(labels):
-            kept = np.unique(np.concatenate([self._hashes, hashes[hashes < self._share * 2.0**64]]))
+            kept = distinct(np.concatenate([self._hashes, hashes[hashes < self._share * 2.0**64]]))
             while len(kept) > MOST_HASHES:
                 self._share /= 2
                 kept = kept[kept < self._share * 2.0**64]

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.placement.arrays import distinct
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.edge_table import EdgeTable
 from bicliq.pipeline.stages.extend import SIDES, Extended, appended, read_like, same_policies, tell_forms
@@ -63,7 +64,7 @@ def rejoin(store: Store, graph: str, source: Edges, settings: IngestSettings, do
     gone = np.flatnonzero(was & ~stays) if does == "replace" else changed[:0]
     summary = {**table.summary, "parent": graph, "deleted" if does == "take away" else "inserted": len(changed)}
     summary |= {name: known.summary[name] for name in ("policies", "labels")}
-    ends = ends_of(np.unique(rows.keys[stays]))
+    ends = ends_of(distinct(rows.keys[stays]))
     sizes = len(ids[0]), len(ids[1])
     if len(changed) or len(gone):
         whole = EdgeTable(*ends, None, ids[0], ids[1], summary, dict(table.seconds), rows.where(stays))

@@ -17,6 +17,7 @@ from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.events import warn
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_graph
+from bicliq.pipeline.placement.arrays import distinct
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.edge_table import EdgeTable
 from bicliq.pipeline.stages.extend import SIDES, Extended, appended, read_like, same_policies, same_weights
@@ -93,7 +94,7 @@ def slide(
     fresh = fresh.in_ids(*places)
     stay = before.until(latest, settings.window)
     whole = stay.followed_by(fresh).needed()
-    keys, weight = np.unique(whole.keys), None
+    keys, weight = distinct(whole.keys), None
     if whole.weight is not None:
         keys, weight = unite_weights(whole.keys, whole.weight, settings)
     late = len(table.rows) - len(fresh)
@@ -106,12 +107,12 @@ def slide(
     ends = (keys >> 32).astype(np.int32), (keys & LOWER_HALF).astype(np.int32)
     moved = EdgeTable(*ends, weight, ids[0], ids[1], summary, dict(table.seconds), whole)
     extended = _with_edges_of(store, graph, moved)
-    return replace(extended, unchanged=len(np.unique(fresh.keys)) - len(extended.left))
+    return replace(extended, unchanged=len(distinct(fresh.keys)) - len(extended.left))
 
 
 def _appended_as_used(side: str, labels: pa.Array, more: pa.Array, codes: Int32s) -> tuple[pa.Array, Int64s]:
     """Append the labels that some rows have; returns all, and the id of each of these."""
-    used = np.unique(codes)
+    used = distinct(codes)
     ids, found = appended(side, labels, more.take(column_of(used)))
     places = np.full(len(more), -1, np.int64)
     places[used] = found
