@@ -32,7 +32,7 @@ from bicliq.kernels.cuda.stream import CudaSmallerSearch, CudaStreamSearch
 from bicliq.kernels.errors import BackendError, memory_is_capacity
 from bicliq.kernels.machine import Backend, require_backend
 from bicliq.kernels.output import RowGroup, RowGroupLayout
-from bicliq.kernels.rows import peel_rows
+from bicliq.kernels.rows import occurrences, peel_rows
 from bicliq.kernels.side import choose_side
 
 LARGEST_SIZE = 2**31 - 1
@@ -358,10 +358,10 @@ def _core(graph: Packed, min_left: int, min_right: int) -> Packed:
     if min_left == min_right == 1:
         return graph
     rows_stay = np.diff(starts).min(initial=LARGEST_SIZE) >= min_right
-    if rows_stay and np.bincount(columns, minlength=n_right).min(initial=LARGEST_SIZE) >= min_left:
+    if rows_stay and occurrences(columns, n_right).min(initial=LARGEST_SIZE) >= min_left:
         return graph
     starts, columns, _ = peel_rows(starts, columns.copy(), n_right, min_right, min_left)
-    left, right = np.flatnonzero(np.diff(starts)), np.flatnonzero(np.bincount(columns, minlength=n_right))
+    left, right = np.flatnonzero(np.diff(starts)), np.flatnonzero(occurrences(columns, n_right))
     place = np.zeros(n_right, np.int32)
     place[right] = np.arange(len(right), dtype=np.int32)
     numbers = (kept if of is None else of[kept] for of, kept in ((graph.left, left), (graph.right, right)))

@@ -18,6 +18,7 @@ from bicliq.kernels.cuda.finding import MOST_WANTED, CudaFindSearch, Wanted
 from bicliq.kernels.enumeration import LARGEST_SIZE, UNREACHED, chosen_side
 from bicliq.kernels.errors import BackendError, memory_is_capacity
 from bicliq.kernels.machine import Backend, why_not
+from bicliq.kernels.rows import occurrences
 from bicliq.kernels.surprise import SURPRISE_UNIT, SurpriseTerms
 
 NONE, NO_HASHES = np.zeros(0, np.int64), np.zeros(0, np.uint64)
@@ -487,11 +488,9 @@ def terms_of(
         raise ValueError(f"weights are for objective 'weight', not {objective!r}")
     if objective == "surprise":
         left = np.diff(starts) if left_degrees is None else _checked(left_degrees, n_left, "left_degrees")
-        right = (
-            np.bincount(columns, minlength=n_right)
-            if right_degrees is None
-            else _checked(right_degrees, n_right, "right_degrees")
-        )
+        if right_degrees is None:
+            right_degrees = occurrences(columns, n_right)
+        right = _checked(right_degrees, n_right, "right_degrees")
         return SurpriseTerms.of_degrees(left, right), SURPRISE_UNIT
     if left_degrees is not None or right_degrees is not None:
         raise ValueError(f"degrees are for objective 'surprise', not {objective!r}")

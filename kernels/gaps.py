@@ -28,6 +28,7 @@ from bicliq.kernels.finding import (
     terms_of,
     top_bicliques,
 )
+from bicliq.kernels.rows import occurrences, of_entries
 from bicliq.kernels.surprise import SurpriseTerms
 
 MOST_MISSING = 255
@@ -155,7 +156,7 @@ def groups_with_gaps(
     if objective == "surprise":  # of the whole graph, not of a part
         degrees = {
             "left_degrees": np.diff(starts) if left_degrees is None else left_degrees,
-            "right_degrees": np.bincount(columns, minlength=n_columns) if right_degrees is None else right_degrees,
+            "right_degrees": occurrences(columns, n_columns) if right_degrees is None else right_degrees,
         }
 
     whole = _joined_to_all(starts, columns, n_columns, members) if any(map(len, members)) else None
@@ -355,11 +356,12 @@ def _members(given: Sequence[int], n: int) -> Int32Array:
 
 def _joined_to_all(starts: Int64Array, columns: Int32Array, n_right: int, members: Sequence[Int32Array]) -> Any:
     """Edges between vertices that are joined to all of these members; none where these are not."""
-    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    right = np.bincount(columns[np.isin(rows, members[0])], minlength=n_right) == len(members[0])
-    left = np.bincount(rows[np.isin(columns, members[1])], minlength=len(starts) - 1) == len(members[1])
+    own_rows = [columns[starts[u] : starts[u + 1]] for u in members[0].tolist()]
+    right = occurrences(np.concatenate([columns[:0], *own_rows]), n_right) == len(members[0])
+    met = np.append(0, np.cumsum(np.isin(columns, members[1])))[starts]
+    left = np.diff(met) == len(members[1])
     together = left[members[0]].all() and right[members[1]].all()
-    return left[rows] & right[columns] & together
+    return of_entries(left, starts) & right[columns] & together
 
 
 def _with_missing(result: FindResult, starts: Int64Array, columns: Int32Array) -> FindResult:

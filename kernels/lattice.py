@@ -15,7 +15,8 @@ from bicliq.kernels.contracts import Int32Array
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.enumeration import LARGEST_SIZE, stream_maximal_bicliques
 from bicliq.kernels.errors import CapacityError, memory_is_capacity
-from bicliq.kernels.rows import transpose_rows
+from bicliq.kernels.machine import check_room
+from bicliq.kernels.rows import occurrences, transpose_rows
 
 MOST_CONCEPTS = 2**31 - 1
 
@@ -132,7 +133,7 @@ def find_concepts(
     """
     starts, columns, n_columns = checked_csr(indptr, indices, n_right)
     least = whole_number("min_left", min_left, least=0, most=LARGEST_SIZE)
-    concepts = load_extension().Concepts()
+    concepts = load_extension().concepts()
     _add_empty_sides(concepts, starts, columns, n_columns, least)
     n = 0
 
@@ -160,7 +161,7 @@ def _add_empty_sides(concepts: Any, starts: Any, columns: Any, n_columns: int, l
     n_rows = len(starts) - 1
     rows, others = np.arange(n_rows, dtype=np.int32), np.arange(n_columns, dtype=np.int32)
     none = np.zeros(0, np.int32)
-    shared_by_all = bool((np.bincount(columns, minlength=n_columns) == n_rows).any())
+    shared_by_all = bool((occurrences(columns, n_columns) == n_rows).any())
     if not shared_by_all and n_rows >= least:
         _add(concepts, rows, none)
     if n_columns and not least and not (np.diff(starts) == n_columns).any():
@@ -196,7 +197,9 @@ def _add_covers(
         order = np.argsort(other, kind="stable")
         lattice.lower, lattice.upper = own[order], other[order]
         largest = np.zeros(len(lattice), np.int32)
-        np.maximum.at(largest, lattice.upper, lattice.n_left[lattice.lower])
+        if len(order):
+            first = np.flatnonzero(np.diff(lattice.upper, prepend=-1))
+            largest[lattice.upper[first]] = np.maximum.reduceat(lattice.n_left[lattice.lower], first)
     lattice.stability = lattice.n_left - largest
     return True
 
@@ -255,6 +258,7 @@ def find_implications(
     """
     starts, columns, n_columns = checked_csr(indptr, indices, n_right)
     direct = one_of("basis", basis, ("canonical", "direct")) == "direct"
+    check_room((len(starts) - 1) * (n_columns + 63) // 64 * 8, "a bit for each object and each attribute")
     made, n = ("attributes done", n_columns) if direct else ("implications found", 0)
     found = load_extension().implications(starts, columns, n_columns, direct, until and partial(_asked, until, made, n))
     return None if found is None else Implications(*found)

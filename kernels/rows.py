@@ -24,6 +24,41 @@ MOST_WORK = 2**56
 """Of all roots together, in units of cost or bytes: shares of it are made by multiplication."""
 
 
+def occurrences(ids: Any, n: int) -> Int64Array:
+    """Return how many times each number below `n` stands among some.
+
+    Notes
+    -----
+    That of NumPy, `bincount`, holds Python's lock meanwhile.
+
+    Examples
+    --------
+    >>> occurrences([0, 2, 2], 4).tolist()
+    [1, 0, 2, 0]
+    """
+    found: Int64Array = load_extension().occurrences(as_int32(ids, "ids"), n)
+    return found
+
+
+ROWS_AT_ONCE = 1 << 16
+"""Python's lock is held by `np.repeat` for so many."""
+
+
+def of_entries(values: Any, indptr: Int64Array) -> Any:
+    """Return what each row has, for each of its entries.
+
+    Examples
+    --------
+    >>> of_entries(np.array([7, 8, 9]), np.array([0, 2, 2, 3])).tolist()
+    [7, 7, 9]
+    """
+    found = np.empty(indptr[-1], values.dtype)
+    for first in range(0, len(values), ROWS_AT_ONCE):
+        starts = indptr[first : first + ROWS_AT_ONCE + 1]
+        found[starts[0] : starts[-1]] = np.repeat(values[first : first + ROWS_AT_ONCE], np.diff(starts))
+    return found
+
+
 def row_starts(left: Any, n_left: int) -> Int64Array:
     """Return where each left vertex's row begins among ascending edges, and where the last ends.
 

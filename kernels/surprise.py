@@ -13,6 +13,7 @@ import numpy.typing as npt
 from bicliq.kernels.contracts import BicliqueBatch, Int32Array, Int64Array
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.errors import memory_is_capacity
+from bicliq.kernels.rows import occurrences, of_entries
 
 SURPRISE_UNIT = 2.0**-20
 """Nats: logarithms are rounded to whole multiples of this, so that sums are exact."""
@@ -25,6 +26,9 @@ CORRECTION_SHIFT = 10
 
 LARGEST_CORRECTED = 16.0
 """Nats of a sum of two terms from which on its correction is less than half a unit."""
+
+LARGEST_TABLE = 1 << 24
+"""Degrees up to this, or the number of vertices, are counted in a table."""
 
 ROUNDS, CLOSE_ENOUGH = 300, 1e-7
 """Of the fixed point: at most so many rounds, until all degrees are met to this share. A
@@ -137,7 +141,7 @@ class SurpriseTerms:
         >>> (terms.edges(np.array([0, 1, 2]), np.array([0, 1])) * terms.unit).round(2).tolist()  # ln 2
         [0.69, 0.69]
         """
-        return self._worth(np.repeat(self.left, np.diff(indptr)) + self.right[indices])
+        return self._worth(of_entries(self.left, indptr) + self.right[indices])
 
     def _worth(self, sums: Int64Array) -> Int64Array:
         *_, corrected, lowest, shift = self.arrays
@@ -224,11 +228,19 @@ def _costs(n: int, most: int) -> Int64Array:
     return np.rint(np.maximum(found, 0) / SURPRISE_UNIT).astype(np.int64)
 
 
+def _distinct(degrees: Any) -> tuple[Any, Any, Any]:
+    """Return what `np.unique` does, with inverse and counts, in passes that an interrupt ends."""
+    most = degrees.max(initial=0)
+    if degrees.dtype.kind != "i" or degrees.min(initial=0) < 0 or most > max(len(degrees), LARGEST_TABLE):
+        return np.unique(degrees, return_inverse=True, return_counts=True)
+    times = occurrences(degrees, int(most) + 1)
+    found = np.flatnonzero(times)
+    return found, (np.cumsum(times > 0) - 1)[degrees], times[found]
+
+
 def _terms(left: Any, right: Any) -> tuple[Int64Array, Int64Array]:
     """Return −ln x and −ln y of the random table whose degrees are these on average."""
-    (a, left_at, n_a), (b, right_at, n_b) = (
-        np.unique(side, return_inverse=True, return_counts=True) for side in (left, right)
-    )
+    (a, left_at, n_a), (b, right_at, n_b) = (_distinct(side) for side in (left, right))
     edges = max(float((a * n_a).sum()), 1.0)
     low, high = np.exp(-LARGEST_TERM), np.exp(LARGEST_TERM)
     x, y = (np.clip(each / np.sqrt(edges), low, high) for each in (a, b))

@@ -7,17 +7,16 @@ import inspect
 import resource
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
+from benchmarks.stops import CALLS, Csr, random_rows, ticking
 from bicliq import kernels
-from bicliq.kernels.contracts import CODECS
+from bicliq.kernels.contracts import CODECS, Method, Side
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.finding import OBJECTIVES
 
@@ -50,6 +49,8 @@ def test_enumerations_are_those_of_the_extension() -> None:
     extension = load_extension()
     assert {codec.name: codec.value for codec in extension.Codec} == CODECS
     assert tuple(each.name for each in extension.Objective) == OBJECTIVES
+    assert {each.name for each in extension.Method} == {"auto", *get_args(Method)} - {"butterfly"}
+    assert {each.name for each in extension.RootSide} == {"auto", *get_args(Side)}
 
 
 def begun(name: str) -> Callable[[np.ndarray, np.ndarray], Any]:
@@ -195,77 +196,55 @@ def test_a_result_waits() -> None:
     assert best["answers"][0][0] == kernels.top_bicliques(starts, row, n, objective="edges", k=1).groups[0].value
 
 
+def test_a_search_that_nobody_holds_ends_without_the_lock() -> None:
+    """Its threads wait for the lock, to compress: whoever joined them with it waited for ever."""
+    assert ran("""
+import threading
+import numpy as np
+from bicliq.kernels.machine import Backend
+from bicliq.kernels.cpu import CpuSearch, load_extension
+from bicliq.kernels.enumeration import checked_request
+from benchmarks.stops import random_rows
+at_work = threading.Event()
+def compress(data):
+    at_work.set()
+    return data
+extension = load_extension()
+layout = extension.RowGroupMaker(False, extension.Codec.zstd, 1, compress, [], None, 1.0)
+request = checked_request(*random_rows(400, 400, 100_000), Backend.CPU, threads=2, batch_bicliques=1000)
+search = CpuSearch(request, "enumerate", layout)
+at_work.wait()
+del search
+print("ended")
+""") == "ended"  # fmt: skip
+
+
 # ---- the interpreter's lock ---------------------------------------------------------------------
 
 
-@contextmanager
-def ticking() -> Iterator[list[float]]:
-    """A thread that wants the lock every millisecond, and the seconds that it waited for it."""
-    gaps: list[float] = []
-    ended = threading.Event()
-
-    def tick() -> None:
-        before = time.perf_counter()
-        while not ended.is_set():
-            time.sleep(0.001)
-            now = time.perf_counter()
-            gaps.append(now - before)
-            before = now
-
-    thread = threading.Thread(target=tick)
-    thread.start()
-    try:
-        yield gaps
-    finally:
-        ended.set()
-        thread.join()
-
-
 @pytest.fixture(scope="module")
-def large() -> tuple[np.ndarray, np.ndarray, int]:
-    """Four million edges in two million rows."""
-    random = np.random.default_rng(3)
-    n_left, n_right, n_edges = 2_000_000, 1_000_000, 4_000_000
-    keys = np.unique(random.integers(0, n_left * n_right, n_edges))
-    left, right = keys // n_right, (keys % n_right).astype(np.int32)
-    starts = np.zeros(n_left + 1, np.int64)
-    np.cumsum(np.bincount(left, minlength=n_left), out=starts[1:])
-    return starts, right, n_right
+def large() -> Csr:
+    return random_rows(2_000_000, 1_000_000, 4_000_000)
 
 
-WORK: dict[str, Callable[[Any, Any, int], Any]] = {
-    "check": lambda starts, row, n: kernels.arguments.checked_csr(starts, row, n),
-    "enumerate": lambda starts, row, n: kernels.enumerate_maximal_bicliques(starts, row, n, mode="digest", min_left=2, min_right=2),
-    "count": lambda starts, row, n: kernels.count_bicliques(starts, row, n, 2, 2),
-    "butterflies": lambda starts, row, n: kernels.count_bicliques(starts, row, n, 2, 2, per_vertex=True),
-    "find": lambda starts, row, n: kernels.top_bicliques(starts, row, n, objective="edges", k=1),
-    "transpose": lambda starts, row, n: kernels.transpose_rows(starts, row, n),
-    "restore": lambda starts, row, n: kernels.SideRestorer(starts, row, n),
-    "edges": lambda starts, row, n: kernels.find_edges(starts, row, row[:2_000_000], row[:2_000_000]),
-    "change": lambda starts, row, n: kernels.change_rows(starts, row, None, [0], [1], [True], None, len(starts) - 1),
-    "changes": lambda starts, row, n: kernels.ChangeSearch(starts, row, n, np.flatnonzero(np.diff(starts))[:9], row[starts[:-1][np.diff(starts) > 0][:9]]),
-    "starts": lambda starts, row, n: kernels.row_starts(np.sort(row), n),
-    "paths": lambda starts, row, n: kernels.count_paths(starts, row, n),
-    "connect": lambda starts, row, n: kernels.connect_rows(starts, row, n),
-    "project": lambda starts, row, n: kernels.project_one_mode(starts, row, n),
-}  # fmt: skip
+CALLED = ["check", "enumerate", "count", "butterflies", "find", "transpose", "restore", "edges", "change rows", "changes", "starts", "paths", "connect", "project"]  # fmt: skip
 
 
-@pytest.mark.parametrize("work", WORK)
-def test_no_call_holds_the_interpreters_lock(work: str, large: tuple[np.ndarray, np.ndarray, int]) -> None:
+@pytest.mark.parametrize("call", CALLED)
+def test_no_call_holds_the_interpreters_lock(call: str, large: Csr) -> None:
     """The best of three, since other processes hold up the ticks as well."""
     largest = []
     for _ in range(3):
         with ticking() as gaps:
-            kept = WORK[work](*large)
+            kept = CALLS[call](large)
             del kept
         largest.append(max(gaps))
         if largest[-1] < LARGEST_GAP:
             return
-    pytest.fail(f"{work} held the lock for {largest} seconds")
+    pytest.fail(f"{call} held the lock for {largest} seconds")
 
 
-def test_workers_without_work_sleep(large: tuple[np.ndarray, np.ndarray, int]) -> None:
+def test_workers_without_work_sleep(large: Csr) -> None:
     """Each looked for some 20,000 times a second, for the run's life."""
     extension, threads = load_extension(), 16
     before, started = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw, time.monotonic()

@@ -19,6 +19,19 @@ nb::object row_starts(const Values& of, std::size_t n) {
   std::vector<i64> start = without_lock([&] { return starts_of(of.data(), of.size(), n, hear_interrupts); });
   return start.empty() ? nb::none() : numpy_of(std::move(start));
 }
+/// How many times each number below n stands in a list.
+nb::object occurrences(const Values& of, std::size_t n) {
+  std::vector<i64> found;
+  without_lock([&] {
+    found.resize(n);
+    each_edge(of.size(), hear_interrupts, [&](u64 i) {
+      const auto id = static_cast<std::size_t>(of.data()[i]);
+      if (id >= n) throw std::invalid_argument("a number is beyond those there are");
+      ++found[id];
+    });
+  });
+  return numpy_of(std::move(found));
+}
 i64 row_fault(const Wide& indptr, const Values& indices, i64 n_right) {
   const Rows rows = rows_of(indptr, indices);
   return without_lock([&] { return first_fault(rows, n_right, hear_interrupts); });
@@ -124,6 +137,7 @@ auto* connect(const Wide& indptr, const Values& indices, u32 n_right) {
 
 void bind_graphs(nb::module_& module) {
   module.def("row_starts", &row_starts, "left"_a, "n_left"_a);
+  module.def("occurrences", &occurrences, "of"_a, "n"_a);
   module.def("row_fault", &row_fault, "indptr"_a, "indices"_a, "n_right"_a);
   module.def("find_edges", &find_edges, "indptr"_a, "indices"_a, "left"_a, "right"_a);
   module.def("change_rows", &change_rows, "indptr"_a, "indices"_a, "weight"_a.none(), "left"_a, "right"_a, "there"_a, "new_weight"_a.none(),

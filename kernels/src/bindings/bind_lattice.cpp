@@ -36,15 +36,19 @@ nb::object lists_of(const Concepts& concepts, u32 first, u32 last) {
 /// How many vertices of a side each concept has.
 nb::object sizes_of(const Concepts& concepts, bool left) {
   std::vector<i32> sizes;
-  for (u32 number = 0; number < concepts.size(); ++number)
-    sizes.push_back(static_cast<i32>(concepts.list(left ? Concepts::left : Concepts::right, number).size()));
+  without_lock([&] {
+    for (u32 number = 0; number < concepts.size(); ++number)
+      sizes.push_back(static_cast<i32>(concepts.list(left ? Concepts::left : Concepts::right, number).size()));
+  });
   return numpy_of(std::move(sizes));
 }
 /// Ends of edges at the vertices of a side, over all concepts.
 u64 steps_of(const Concepts& concepts, bool left, const Wide& start) {
+  const nb::gil_scoped_release release;
   u64 n = 0;
-  for (u32 number = 0; number < concepts.size(); ++number)
+  each_vertex(concepts.size(), hear_interrupts, [&](u32 number) {
     for (const i32 id : concepts.list(left ? Concepts::left : Concepts::right, number)) n += static_cast<u64>(start.data()[id + 1] - start.data()[id]);
+  });
   return n;
 }
 
@@ -53,7 +57,7 @@ class CoverStream {
  public:
   CoverStream(Held concepts, bool left, const Wide& start, const Values& row, u32 n_others, u32 least)
       : concepts_(std::move(concepts)), kept_(keep(start, row)), covers_([&] {
-          return std::make_unique<Covers>(*concepts_, left ? Concepts::left : Concepts::right, rows_of(start, row), n_others, least);
+          return std::make_unique<Covers>(*concepts_, left ? Concepts::left : Concepts::right, rows_of(start, row), n_others, least, hear_interrupts);
         }) {}
   /// None at the end.
   nb::object next() {
@@ -74,7 +78,7 @@ class Patience {
   struct Ended {};
   explicit Patience(const nb::object& until) : until_(until) {}
   void operator()(u64 done) const {
-    if (++calls_ % 16 || Clock::now() < next_) return;
+    if (Clock::now() < next_) return;
     const nb::gil_scoped_acquire acquire;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     if (!until_.is_none() && nb::cast<bool>(until_(done))) throw Ended();
@@ -85,7 +89,6 @@ class Patience {
   using Clock = std::chrono::steady_clock;
   const nb::object& until_;
   mutable Clock::time_point next_{};
-  mutable u64 calls_ = 0;
 };
 /// What `make` returns; nothing where its patience ended.
 template <class Make>
@@ -110,15 +113,15 @@ nb::object basis_of(const Wide& start, const Values& row, u32 n_attributes, bool
 nb::object transversals_of(const Values& offsets, const Values& ids, u32 n, const nb::object& until) {
   const std::size_t n_sets = offsets.size() - 1;
   check_lists(offsets, ids, n_sets);
-  Family family(n);
-  for (std::size_t i = 0; i < n_sets; ++i) {
-    u64* const set = family.grow();
-    for (const i32 id : list_of(offsets, ids, i)) {
-      if (id < 0 || static_cast<u32>(id) >= n) throw std::invalid_argument("a number is beyond those there are");
-      Family::put(set, static_cast<u32>(id));
-    }
-  }
   auto found = within(until, [&](const Patience& check) {
+    Family family(n);
+    for (std::size_t i = 0; i < n_sets; ++i) {
+      u64* const set = family.grow();
+      for (const i32 id : list_of(offsets, ids, i)) {
+        if (id < 0 || static_cast<u32>(id) >= n) throw std::invalid_argument("a number is beyond those there are");
+        Family::put(set, static_cast<u32>(id));
+      }
+    }
     std::vector<i32> starts{0}, numbers;
     each_transversal(family, [&](const std::vector<u32>& chosen) {
       numbers.insert(numbers.end(), chosen.begin(), chosen.end());
@@ -136,7 +139,6 @@ nb::object transversals_of(const Values& offsets, const Values& ids, u32 n, cons
 
 void bind_lattice(nb::module_& module) {
   nb::class_<Concepts>(module, "Concepts")
-      .def(nb::init<>())
       .def("__len__", &Concepts::size)
       .def(
           "add",
@@ -147,10 +149,11 @@ void bind_lattice(nb::module_& module) {
             });
           },
           "left_offsets"_a, "left"_a, "right_offsets"_a, "right"_a)
-      .def("number", [](Concepts& concepts) { without_lock([&] { concepts.number(); }); })
+      .def("number", [](Concepts& concepts) { without_lock([&] { concepts.number(hear_interrupts); }); })
       .def("lists", &lists_of, "first"_a, "last"_a)
       .def("sizes", &sizes_of, "left"_a)
       .def("steps", &steps_of, "left"_a, "start"_a);
+  module.def("concepts", [] { return shared_apart(std::make_unique<Concepts>()); });
   nb::class_<CoverStream>(module, "CoverStream")
       .def(nb::init<Held, bool, const Wide&, const Values&, u32, u32>(), "concepts"_a, "left"_a, "start"_a, "row"_a, "n_others"_a, "least"_a)
       .def("next", &CoverStream::next);

@@ -48,14 +48,17 @@ class SetStream {
   enum class Kind { closed, maximal, all };
   SetStream(Held closed, Kind kind, u64 max_items) : closed_(std::move(closed)), kind_(kind), max_items_(max_items) {
     if (kind_ == Kind::closed) return;
-    without_lock([this] { closed_->index(); });
+    without_lock([this] { closed_->index(hear_interrupts); });
     if (kind_ == Kind::all) walk_.emplace(*closed_, WalkLimits{false, max_items, {}, {}, hear_interrupts});
   }
   /// About so many sets; None at the end.
   nb::object next(std::size_t n) {
     SetBatch batch;
     without_lock([&] {
-      while (batch.support.size() < n && !ended_) kind_ == Kind::all ? add_next(batch) : add_closed(batch);
+      for (u32 looks = 1; batch.support.size() < n && !ended_; ++looks) {
+        kind_ == Kind::all ? add_next(batch) : add_closed(batch);
+        if (looks % kLooksACheck == 0) hear_interrupts();
+      }
     });
     return batch.support.empty() ? nb::none() : python_of(std::move(batch));
   }
@@ -72,6 +75,7 @@ class SetStream {
     if (ids.size() > max_items_ || (kind_ == Kind::maximal && closed_->first(closed_->items(at_ - 1), at_, closed_->size()) < closed_->size())) return;
     batch.add(ids, closed_->support(at_ - 1));
   }
+  static constexpr u32 kLooksACheck = 256;
   const Held closed_;
   const Kind kind_;
   const u64 max_items_;
@@ -84,7 +88,7 @@ template <class Rules>
 class RuleStream {
  public:
   RuleStream(Held closed, double min_confidence, u64 max_items, const Values& antecedent, const Values& consequent) : closed_(std::move(closed)) {
-    without_lock([this] { closed_->index(); });
+    without_lock([this] { closed_->index(hear_interrupts); });
     RuleLimits limits{min_confidence, max_items, numbers_of(*closed_, antecedent), numbers_of(*closed_, consequent), hear_interrupts};
     rules_ = without_lock([&] { return std::make_unique<Rules>(*closed_, std::move(limits)); });
   }
@@ -116,7 +120,7 @@ class SetTaker : public Taker {
     settings.worker = [this](Enumeration& of) { search_sets(sets_, of); };
   }
   Held take(u32 n_items) {
-    return without_lock([&] { return std::make_shared<ClosedSets>(sets_.take(), n_items); });
+    return shared_apart(without_lock([&] { return std::make_unique<ClosedSets>(sets_.take(), n_items, hear_interrupts); }));
   }
 
  private:
@@ -131,7 +135,9 @@ void bind_rules(nb::module_& module) {
       "closed_sets",
       [](const Values& offsets, const Values& items, const Values& support, u32 n_items) {
         check_lists(offsets, items, support.size());
-        return without_lock([&] { return std::make_shared<ClosedSets>(std::vector<FoundSets>{{copy_of<i32>(offsets), copy_of<i32>(items), copy_of<i32>(support)}}, n_items); });
+        return shared_apart(without_lock([&] {
+          return std::make_unique<ClosedSets>(std::vector<FoundSets>{{copy_of<i32>(offsets), copy_of<i32>(items), copy_of<i32>(support)}}, n_items, hear_interrupts);
+        }));
       },
       "offsets"_a, "items"_a, "support"_a, "n_items"_a);
   module.def(

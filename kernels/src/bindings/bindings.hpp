@@ -10,6 +10,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -115,9 +116,19 @@ nb::dict named(T&&... names_and_values) {
   return found;
 }
 /// For passes in the thread that asks, without the lock: ends them where Python was interrupted.
+/// May be called often: it looks some fifty times a second.
 inline void hear_interrupts() {
+  using Clock = std::chrono::steady_clock;
+  static thread_local Clock::time_point next{};
+  if (Clock::now() < next) return;
   const nb::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  next = Clock::now() + std::chrono::milliseconds(20);
+}
+/// Something that others hold as well, and that the last of them frees without the lock.
+template <class T>
+std::shared_ptr<T> shared_apart(std::unique_ptr<T> made) {
+  return {made.release(), [](T* held) { without_lock([held] { delete held; }); }};
 }
 
 void bind_enumeration(nb::module_& module);

@@ -23,10 +23,14 @@ Ids rewired(const Rows& rows, u64 seed, u32 passes, const Check& check) {
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random.draw() * static_cast<double>(n)); };
   std::vector<std::size_t> order(rows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  constexpr std::size_t kRowsACheck = 1 << 12;  // a power of two
   for (u32 pass = 0; pass < passes; ++pass) {
-    check();
-    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[below(i)]);
+    for (std::size_t i = order.size(); i > 1; --i) {
+      if (i % kRowsACheck == 0) check();
+      std::swap(order[i - 1], order[below(i)]);
+    }
     for (std::size_t i = 1; i < order.size(); i += 2) {
+      if (i % kRowsACheck == 1) check();
       std::int32_t *const first = row.data() + rows.start[order[i - 1]], *const first_end = row.data() + rows.start[order[i - 1] + 1];
       std::int32_t *const second = row.data() + rows.start[order[i]], *const second_end = row.data() + rows.start[order[i] + 1];
       const std::int32_t *x = first, *y = second;

@@ -31,8 +31,10 @@ class Concepts {
   enum Side { left = 0, right = 1 };
 
   void add(Span extent, Span intent) { put(left, extent), put(right, intent); }
-  /// No more come: numbers them.
-  void number() {
+  /// No more come: numbers them. To be stopped midway leaves all as it was.
+  template <class Check>
+  void number(const Check& check) {
+    u32 looks = 0;
     struct Key {
       u32 missing, first, at;  // of all objects; the first attribute, 0 for none, which is first as well
     };
@@ -40,6 +42,7 @@ class Concepts {
     order.reserve(size());
     for (u32 at = 0; at < size(); ++at) order.push_back({~lists_[left][at].size, lists_[right][at].size ? static_cast<u32>(*list(right, at).begin()) : 0, at});
     std::sort(order.begin(), order.end(), [&](const Key& a, const Key& b) {
+      if (++looks % kLooksACheck == 0) check();
       if (a.missing != b.missing) return a.missing < b.missing;
       if (a.first != b.first) return a.first < b.first;
       const Span s = list(right, a.at), t = list(right, b.at);
@@ -61,6 +64,7 @@ class Concepts {
 
  private:
   static constexpr std::size_t kBlock = std::size_t{1} << 20;
+  static constexpr u32 kLooksACheck = 1 << 16;
   struct List {
     const i32* first;
     u32 size;
@@ -83,20 +87,20 @@ class Concepts {
 class Covers {
  public:
   /// `rows` are those of the side's vertices, `n_others` how many the other side has. Neighbours of
-  /// fewer than `least` are not among the concepts.
-  Covers(const Concepts& concepts, Concepts::Side side, Rows rows, u32 n_others, u32 least)
-      : concepts_(concepts), side_(side), rows_(rows), n_others_(n_others), least_(least), place_(n_others, kFree) {
+  /// fewer than `least` are not among the concepts. `hear` is called now and then, and may throw.
+  Covers(const Concepts& concepts, Concepts::Side side, Rows rows, u32 n_others, u32 least, void (*hear)())
+      : concepts_(concepts), side_(side), rows_(rows), n_others_(n_others), least_(least), hear_(hear), place_(n_others, kFree) {
     lay_columns();
     for (u64 id = 0; id < n_others_; ++id) hash_of_.push_back(mix(id + kLeftSeed)), hash_of_all_ += hash_of_.back();
     std::size_t room = 16;
     while (room < 2 * static_cast<std::size_t>(concepts_.size())) room *= 2;
     table_.assign(room, {0, kFree});
-    for (u32 number = 0; number < concepts_.size(); ++number) {
+    each_vertex(concepts_.size(), hear_, [&](u32 number) {
       const u64 hash = hash_of(concepts_.list(other_side(), number));
       std::size_t at = slot_of(hash);
       while (table_[at].number != kFree) at = (at + 1) & (room - 1);
       table_[at] = {tag_of(hash), number};
-    }
+    });
   }
 
   /// Edges from concepts to their neighbours, and of each concept how large the largest one is.
@@ -113,6 +117,7 @@ class Covers {
  private:
   static constexpr u32 kFree = ~u32{0}, kBarred = kFree - 1;
   static constexpr u64 kSteps = u64{1} << 26, kColumnBytes = u64{1} << 26;  // some 50 ms; of columns as bits
+  static constexpr std::size_t kUnheard = 1 << 18;
   /// A neighbour: what its bits are the same as, how many vertices of the other side it has, and
   /// the hash of these.
   struct Kept {
@@ -137,8 +142,9 @@ class Covers {
     if (words * 8 > kColumnBytes / std::max<u64>(n_others_, 1)) return;
     column_words_ = words;
     columns_.assign(words * n_others_, 0);
-    for (std::size_t row = 0; row < rows_.size(); ++row)
+    each_vertex(static_cast<u32>(rows_.size()), hear_, [&](u32 row) {
       for (const i32 c : rows_[static_cast<i32>(row)]) columns_[static_cast<u64>(c) * words + row / 64] |= u64{1} << row % 64;
+    });
   }
 
   void add_neighbours(Batch& batch) {
@@ -177,6 +183,7 @@ class Covers {
     for (const u64 each : candidates_) {
       const u32 size = static_cast<u32>(each >> 32), place = static_cast<u32>(each);
       if (size < least_ || !size) break;
+      took(kept_.size() + words_);
       auto at = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) { return lies_in(place, kept.place); });
       if (at == kept_.end()) at = kept_.insert(at, {size, place, static_cast<u32>(others.size()), own_hash});
       if (at->size != size) continue;
@@ -209,6 +216,7 @@ class Covers {
           others_.push_back(static_cast<u32>(c));
           if (bits_.size() < u64{met_} * words_) bits_.resize(2 * u64{met_} * words_);
           std::fill_n(bits(place), words_, u64{0});
+          took(words_);
         }
         bits(place)[at / 64] |= u64{1} << at % 64;
       }
@@ -225,6 +233,7 @@ class Covers {
     bits_.resize(std::max<std::size_t>(bits_.size(), std::size_t{words_} * n_others_));
     for (u32 c = 0; c < n_others_; ++c) {
       if (place_[c] == kBarred) continue;
+      took(words_);
       const u64* const column = columns_.data() + c * column_words_;
       u64* const to = bits(met_);
       u64 any = 0;
@@ -235,6 +244,11 @@ class Covers {
     }
   }
 
+  void took(std::size_t steps) {
+    if ((unheard_ += steps) < kUnheard) return;
+    unheard_ = 0;
+    hear_();
+  }
   u64* bits(u32 place) { return bits_.data() + u64{place} * words_; }
   bool lies_in(u32 a, u32 b) {
     const u64 *x = bits(a), *y = bits(b);
@@ -276,6 +290,8 @@ class Covers {
   const Concepts::Side side_;
   const Rows rows_;
   const u32 n_others_, least_;
+  void (*const hear_)();
+  std::size_t unheard_ = 0;
   u32 next_ = 0, met_ = 0, words_ = 0;
   u64 steps_ = 0, column_words_ = 0, hash_of_all_ = 0;
   std::vector<u64> columns_, hash_of_, bits_, own_, candidates_;

@@ -16,7 +16,6 @@
 #include "lattice/transversals.hpp"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <stdexcept>
 #include <vector>
@@ -38,9 +37,12 @@ struct Implications {
   }
 };
 
-inline Family family_of(Rows rows, u32 n_attributes) {
+template <class Check>
+Family family_of(Rows rows, u32 n_attributes, const Check& check) {
   Family family(n_attributes);
+  family.bits.reserve(rows.size() * family.words);  // what has no room is refused at once
   for (std::size_t g = 0; g < rows.size(); ++g) {
+    check(0);
     u64* const row = family.grow();
     for (const i32 m : rows[static_cast<i32>(g)]) Family::put(row, static_cast<u32>(m));
   }
@@ -51,7 +53,7 @@ template <class Check>
 class CanonicalBasis {
  public:
   CanonicalBasis(Rows rows, u32 n_attributes, const Check& check)
-      : objects_(family_of(rows, n_attributes)), premises_(n_attributes), conclusions_(n_attributes), with_(n_attributes), check_(check) {}
+      : objects_(family_of(rows, n_attributes, check)), premises_(n_attributes), conclusions_(n_attributes), with_(n_attributes), check_(check) {}
 
   Implications run() {
     path_.resize(objects_.n + std::size_t{2});
@@ -157,24 +159,39 @@ Family lacking(const Family& objects, u32 m, const Check& check) {
   return kept;
 }
 
+/// The premises of each attribute, one after the other, put together at the end: millions of small
+/// lists would be freed for as long as they took to be found.
 template <class Check>
 Implications direct_basis(Rows rows, u32 n_attributes, const Check& check) {
-  const Family objects = family_of(rows, n_attributes);
-  std::map<std::vector<u32>, std::vector<u32>> implied;
+  const Family objects = family_of(rows, n_attributes, check);
+  struct Implied {
+    std::size_t first;
+    u32 size, attribute;
+  };
+  std::vector<u32> numbers;
+  std::vector<Implied> implied;
   for (u32 m = 0; m < n_attributes; ++m) {
     const auto attributes_done = [&] { check(m); };
-    each_transversal(lacking(objects, m, attributes_done), [&](std::vector<u32> premise) {
-      std::sort(premise.begin(), premise.end());
-      implied[std::move(premise)].push_back(m);
+    each_transversal(lacking(objects, m, attributes_done), [&](const std::vector<u32>& premise) {
+      implied.push_back({numbers.size(), static_cast<u32>(premise.size()), m});
+      numbers.insert(numbers.end(), premise.begin(), premise.end());
+      std::sort(numbers.end() - static_cast<std::ptrdiff_t>(premise.size()), numbers.end());
     }, attributes_done);
   }
+  const auto first = [&](const Implied& one) { return numbers.begin() + static_cast<std::ptrdiff_t>(one.first); };
+  const auto last = [&](const Implied& one) { return first(one) + one.size; };
+  std::stable_sort(implied.begin(), implied.end(), [&](const Implied& a, const Implied& b) {
+    check(n_attributes);
+    return std::lexicographical_compare(first(a), last(a), first(b), last(b));
+  });
   Implications found;
-  for (const auto& [premise, conclusion] : implied) {
+  for (auto one = implied.begin(); one != implied.end();) {
     check(n_attributes);
     Family sides(n_attributes);
     sides.grow(), sides.grow();
-    for (const u32 m : premise) Family::put(sides[0], m);
-    for (const u32 m : conclusion) Family::put(sides[1], m);
+    std::for_each(first(*one), last(*one), [&](u32 m) { Family::put(sides[0], m); });
+    const auto premise = one;
+    for (; one != implied.end() && std::equal(first(*one), last(*one), first(*premise), last(*premise)); ++one) Family::put(sides[1], one->attribute);
     std::size_t holders = 0;
     for (std::size_t g = 0; g < objects.size(); ++g) holders += objects.lies_in(sides[0], objects[g]);
     found.add(objects, sides[0], sides[1], holders);

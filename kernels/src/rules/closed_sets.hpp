@@ -42,7 +42,8 @@ struct FoundSets {
 class ClosedSets {
  public:
   /// Lists of items below `n_items`, each ascending, and in how many baskets each is, in any order.
-  ClosedSets(std::vector<FoundSets> found, u32 n_items) : found_(std::move(found)), n_items_(n_items) {
+  template <class Check>
+  ClosedSets(std::vector<FoundSets> found, u32 n_items, const Check& check) : found_(std::move(found)), n_items_(n_items) {
     std::size_t n = 0;
     for (const FoundSets& some : found_) {
       n += some.support.size();
@@ -52,15 +53,17 @@ class ClosedSets {
     sets_.reserve(n);
     for (const FoundSets& some : found_)
       for (std::size_t i = 0; i < some.support.size(); ++i) sets_.push_back({some.items.data() + some.offsets[i], static_cast<u32>(some.offsets[i + 1] - some.offsets[i]), some.support[i]});
-    sort_by_support();
+    sort_by_support(check);
     support_.reserve(n);
     for (const Set& set : sets_) support_.push_back(set.support);
   }
   /// The ids of a set, which are there without an index.
   Span ids(u32 set) const { return sets_[set].items(); }
-  /// Makes what all below is answered by, once; to be called before.
-  void index() {
-    std::call_once(indexed_, [this] { make_index(); });
+  /// Makes what all below is answered by, once; to be called before. One that `check` ended is made
+  /// anew.
+  template <class Check>
+  void index(const Check& check) {
+    std::call_once(indexed_, [&] { make_index(check); });
   }
 
   u32 size() const { return static_cast<u32>(support_.size()); }
@@ -86,6 +89,7 @@ class ClosedSets {
 
  private:
   static constexpr std::size_t kDense = 32, kBlock = 8;  // a bit set from one set in so many; words a step
+  static constexpr u32 kLooksACheck = 1 << 16;
 
   struct Set {
     const i32* first;
@@ -95,8 +99,10 @@ class ClosedSets {
   };
   /// By falling support, then by items: supports by counting, and what is left by the first items
   /// of each as bits of a word, which nearly always tell.
-  void sort_by_support() {
+  template <class Check>
+  void sort_by_support(const Check& check) {
     i32 largest = 0;
+    u32 looks = 0;
     for (const Set& set : sets_) largest = std::max(largest, set.support);
     std::vector<u64> place(static_cast<std::size_t>(largest) + 2, 0);
     for (const Set& set : sets_) ++place[static_cast<std::size_t>(largest - set.support) + 1];
@@ -108,7 +114,8 @@ class ClosedSets {
     auto group = keyed.begin();  // of one support, whose end the places are now
     for (const u64 end : place) {
       const auto last = keyed.begin() + static_cast<std::ptrdiff_t>(end);
-      std::sort(group, last, [](const auto& a, const auto& b) {
+      std::sort(group, last, [&](const auto& a, const auto& b) {
+        if (++looks % kLooksACheck == 0) check();
         if (a.first != b.first) return a.first < b.first;
         const Span x = a.second.items(), y = b.second.items();
         return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end());
@@ -122,16 +129,18 @@ class ClosedSets {
     for (u32 i = 0; i < 64 / bits; ++i) key = key << bits | (i < set.n ? static_cast<u64>(set.first[i]) + 1 : 0);
     return key;
   }
-  void make_index() {
+  template <class Check>
+  void make_index(const Check& check) {
     number_items();
+    items_.clear(), start_.assign(1, 0);
     start_.reserve(sets_.size() + 1);
-    for (const Set& set : sets_) {
+    each_vertex(size(), check, [this](u32 set) {
       const std::size_t first = items_.size();
-      for (const i32 item : set.items()) items_.push_back(number_[static_cast<u32>(item)]);
+      for (const i32 item : ids(set)) items_.push_back(number_[static_cast<u32>(item)]);
       std::sort(items_.begin() + static_cast<std::ptrdiff_t>(first), items_.end());
       start_.push_back(items_.size());
-    }
-    fill_places();
+    });
+    fill_places(check);
   }
   void number_items() {
     const std::size_t n = sets_.size();
@@ -154,18 +163,20 @@ class ClosedSets {
     first_dense_ = n_items;
     while (first_dense_ && count[static_cast<u32>(id_[first_dense_ - 1])] * kDense >= n) --first_dense_;
   }
-  void fill_places() {
+  template <class Check>
+  void fill_places(const Check& check) {
     places_.resize(place_start_.back());
     std::vector<u64> next(place_start_.begin(), place_start_.end());
     words_ = (size() + 64 * kBlock - 1) / (64 * kBlock) * kBlock;
     bits_.assign(words_ * (n_items() - first_dense_), 0);
     sketch_.assign(size(), 0);
-    for (u32 set = 0; set < size(); ++set)
+    each_vertex(size(), check, [&](u32 set) {
       for (const u32 item : items(set)) {
         places_[next[item]++] = set;
         sketch_[set] |= bit_of(item);
         if (item >= first_dense_) bits_[(item - first_dense_) * words_ + set / 64] |= u64{1} << set % 64;
       }
+    });
   }
   static u64 bit_of(u32 item) { return u64{1} << item % 64; }
 
@@ -207,7 +218,7 @@ class ClosedSets {
   std::once_flag indexed_;
   std::vector<i32> id_;
   std::vector<u32> number_, items_, places_;
-  std::vector<u64> start_{0}, place_start_, sketch_, bits_;
+  std::vector<u64> start_, place_start_, sketch_, bits_;
   std::size_t words_ = 0;
   u32 first_dense_ = 0;
 };

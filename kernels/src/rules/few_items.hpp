@@ -42,7 +42,7 @@ class FewItems {
   /// Finds what extends the set, whose baskets these are, and adds it if nothing is in all of them.
   void extend(const u32* first, const u32* last) {
     const Numbers rows{first, last};
-    if (++steps_ % kHear == 0) hear_();
+    hear();
     std::vector<i32> met;
     for (const u32 row : rows)
       each_item(row, [&](i32 item) {
@@ -87,8 +87,12 @@ class FewItems {
     return lists;
   }
   template <class Visit>
-  void each_item(u32 row, const Visit& visit) const {
+  void each_item(u32 row, const Visit& visit) {
+    hear();
     for (const i32 item : baskets_[static_cast<i32>(row)]) visit(item);
+  }
+  void hear() {
+    if (++steps_ % kHear == 0) hear_();
   }
   void add(std::size_t support) {
     if (found.items.size() > kMost - set_.size()) throw std::bad_alloc();
@@ -97,7 +101,7 @@ class FewItems {
     found.support.push_back(static_cast<i32>(support));
   }
 
-  static constexpr std::size_t kHear = 256, kMost = std::size_t{1} << 31;
+  static constexpr std::size_t kHear = 1 << 12, kMost = std::size_t{1} << 31;
   const Rows baskets_;
   const u32 least_;
   const std::size_t most_;
