@@ -268,7 +268,7 @@ class Sources(Record, kind="sources", at="sources/{}.json"):
 
 @dataclass(frozen=True, kw_only=True)
 class Took(Record, kind="took", at="took/{:05d}.json"):
-    """Files that a run took after its run.json was written; `alone`: all of its edges are theirs."""
+    """Files that a run took after its run.json was written; `alone`: all its edges are theirs."""
 
     taken: dict[str, TakenFile]
     alone: bool = False
