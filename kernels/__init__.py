@@ -40,7 +40,7 @@ from bicliq.kernels.lattice import (
     find_implications,
     minimal_transversals,
 )
-from bicliq.kernels.laying_out import BicliqueLists, ChangedRows, LaidOutLists, LaidOutRows, RowChanges, RowPacking
+from bicliq.kernels.laying_out import BicliqueLists, ChangedRows, LaidOutRows, RowChanges, RowPacking
 from bicliq.kernels.machine import Backend, available_memory, available_threads, why_not
 from bicliq.kernels.output import (
     RowGroup,
@@ -92,7 +92,6 @@ __all__ = [
     "FindResult",
     "Group",
     "Implications",
-    "LaidOutLists",
     "LaidOutRows",
     "Progress",
     "RowChanges",

@@ -226,16 +226,9 @@ def top_bicliques(
     one_of("objective", objective, OBJECTIVES)
     one_of("side", side, ("auto", "left", "right"))
     wanted = whole_number("k", k, most=MOST_ANSWERS)
-    sizes = (
-        whole_number("min_left", min_left, most=LARGEST_SIZE),
-        whole_number("min_right", min_right, most=LARGEST_SIZE),
-        min(whole_number("min_edges", min_edges), UNREACHED),
-        _largest("max_left", max_left),
-        _largest("max_right", max_right),
-    )
+    sizes = checked_sizes(min_left, min_right, min_edges, max_left, max_right)
     workers = number_of_threads(threads)
-    if time_limit is not None and not time_limit >= 0:
-        raise ValueError(f"time_limit is {time_limit!r}; it must be a number of seconds of at least 0")
+    check_time_limit(time_limit)
     weights, terms = None, NO_TERMS
     if edge_weights is not None or (diverse and objective != "surprise"):
         if edge_weights is not None and (left_weights is not None or right_weights is not None):
@@ -295,7 +288,11 @@ class _Asked:
         """Answers of a search in the numbers and units of who asked."""
         of, unit = self.graph, self.unit
         return [
-            Group(_numbers(of.left, left), _numbers(of.right, right), value if unit is None else value * unit)
+            Group(
+                numbers_of_kept(of.left, left),
+                numbers_of_kept(of.right, right),
+                value if unit is None else value * unit,
+            )
             for value, left, right in answers
         ]
 
@@ -407,11 +404,29 @@ def _of_kept(graph: Packed, terms: SurpriseTerms) -> SurpriseTerms:
     return replace(terms, left=left, right=right)
 
 
+def checked_sizes(min_left: Any, min_right: Any, min_edges: Any, max_left: Any, max_right: Any) -> tuple[int, ...]:
+    """The sizes of groups, as the extension takes them."""
+    return (
+        whole_number("min_left", min_left, most=LARGEST_SIZE),
+        whole_number("min_right", min_right, most=LARGEST_SIZE),
+        min(whole_number("min_edges", min_edges), UNREACHED),
+        _largest("max_left", max_left),
+        _largest("max_right", max_right),
+    )
+
+
+def check_time_limit(seconds: Any) -> None:
+    """Check a time limit, where there is one."""
+    if seconds is not None and not seconds >= 0:
+        raise ValueError(f"time_limit is {seconds!r}; it must be a number of seconds of at least 0")
+
+
 def _largest(name: str, value: Any) -> int:
     return 2**32 - 1 if value is None else whole_number(name, value, most=LARGEST_SIZE)
 
 
-def _numbers(kept: Any, vertices: Any) -> Int32Array:
+def numbers_of_kept(kept: Any, vertices: Any) -> Int32Array:
+    """Vertices in the numbers of who asked."""
     numbers: Int32Array = (vertices if kept is None else kept[vertices]).astype(np.int32)
     return numbers
 

@@ -12,7 +12,6 @@ import numpy as np
 from bicliq.kernels.arguments import checked_csr, number_of_threads, one_of, whole_number
 from bicliq.kernels.contracts import Int32Array, Int64Array, Packed, Side
 from bicliq.kernels.cpu import load_extension, wait_for
-from bicliq.kernels.enumeration import LARGEST_SIZE, UNREACHED
 from bicliq.kernels.errors import memory_is_capacity
 from bicliq.kernels.finding import (
     MOST_ANSWERS,
@@ -23,7 +22,10 @@ from bicliq.kernels.finding import (
     FindResult,
     Group,
     Objective,
+    check_time_limit,
+    checked_sizes,
     least_units,
+    numbers_of_kept,
     sums_of_edges,
     terms_of,
     top_bicliques,
@@ -138,19 +140,10 @@ def groups_with_gaps(
     one_of("objective", objective, OBJECTIVES)
     gaps = whole_number("missing", missing, least=0, most=MOST_MISSING)
     each = gaps if missing_each is None else whole_number("missing_each", missing_each, least=0, most=MOST_MISSING)
-    sizes = (
-        whole_number("min_left", min_left, most=LARGEST_SIZE),
-        whole_number("min_right", min_right, most=LARGEST_SIZE),
-        min(whole_number("min_edges", min_edges), UNREACHED),
-        *(
-            2**32 - 1 if value is None else whole_number(name, value, most=LARGEST_SIZE)
-            for name, value in (("max_left", max_left), ("max_right", max_right))
-        ),
-    )
+    sizes = checked_sizes(min_left, min_right, min_edges, max_left, max_right)
     members = [_members(given, n) for given, n in zip(containing, (len(starts) - 1, n_columns), strict=True)]
     workers, started = number_of_threads(threads), time.monotonic()
-    if time_limit is not None and not time_limit >= 0:
-        raise ValueError(f"time_limit is {time_limit!r}; it must be a number of seconds of at least 0")
+    check_time_limit(time_limit)
     weights = {"left_weights": left_weights, "right_weights": right_weights, "edge_weights": edge_weights}
     degrees = {"left_degrees": left_degrees, "right_degrees": right_degrees}
     if objective == "surprise":  # of the whole graph, not of a part
@@ -289,7 +282,9 @@ class _Search:
     def _groups(self, answers: Sequence[Any]) -> list[Group]:
         found = []
         for value, *sides in answers:
-            left, right = (_numbers(*each) for each in zip((self.graph.left, self.graph.right), sides, strict=True))
+            left, right = (
+                numbers_of_kept(*each) for each in zip((self.graph.left, self.graph.right), sides, strict=True)
+            )
             missing = missing_pairs(self.starts, self.columns, left, right)
             found.append(Group(left, right, self.worth.of(value), missing=missing))
         return found
@@ -437,8 +432,3 @@ def _of_kept(kept: Any, values: Int64Array) -> Int64Array:
 def _places(kept: Any, vertices: Int32Array) -> list[int]:
     places: list[int] = (vertices if kept is None else np.searchsorted(kept, vertices)).tolist()
     return places
-
-
-def _numbers(kept: Any, vertices: Any) -> Int32Array:
-    numbers: Int32Array = (vertices if kept is None else kept[vertices]).astype(np.int32)
-    return numbers

@@ -181,6 +181,9 @@ def _add_covers(
     other_starts, other_rows = transpose_rows(*rows)
     from_left = bool(least) or concepts.steps(True, starts) <= concepts.steps(False, other_starts)
     sides = (starts, columns, n_columns) if from_left else (other_starts, other_rows, len(starts) - 1)
+    n_met = int(np.count_nonzero(np.diff(other_starts if from_left else starts)))
+    bits_of_all = (len(sides[0]) - 1 + 63) // 64 * 8
+    check_room(n_met * bits_of_all, "what each vertex of one side has of all of the other, as bits,")
     stream = load_extension().CoverStream(concepts, from_left, *sides, least)
     found: list[tuple[Any, Any, Any]] = []
     done = 0

@@ -5,12 +5,11 @@ These are those of a Parquet file, in the order of a layer; rows are packed as t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bicliq.kernels.arguments import as_int32, checked_hashes, checked_starts, one_of, whole_number
-from bicliq.kernels.contracts import Int32Array, Int64Array, Side, SmallerBatch
+from bicliq.kernels.arguments import as_int32, checked_starts, one_of, whole_number
+from bicliq.kernels.contracts import Int32Array, Int64Array, SmallerBatch
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.errors import memory_is_capacity
 from bicliq.kernels.output import Kind, RowGroup, RowGroupLayout, read_columns
@@ -141,91 +140,6 @@ class RowChanges:
     def backwards(self) -> RowChanges:
         """As of `Changes`."""
         return RowChanges(self.vanished, self.appeared, self.backend)
-
-
-class LaidOutLists:
-    """Bicliques with their roots, cut into row groups, which threads may encode side by side.
-
-    Parameters
-    ----------
-    lists : BicliqueLists
-    hashes : pair of arrays of uint64
-        The 64-bit hash of each vertex's label, by id, of the left side and of the right one.
-    side : {"left", "right"}
-        The side of the roots.
-    place : array of int
-        Of each vertex of that side its place in an order; the root of a biclique is its first one.
-    partition : array of int, optional
-        Of each vertex of that side its partition. The bicliques are then sorted by those of their
-        roots, and each row group is of one.
-    most_rows, most_ids : int
-        The most of a row group; one biclique may have more ids.
-
-    Raises
-    ------
-    ValueError
-        If the arrays are no bicliques, or a member has no place or no hash.
-
-    Notes
-    -----
-    O(ids) time. See `src/changes/list_groups.hpp`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> lists = BicliqueLists([0, 1, 3], [2, 0, 1], [0, 1, 2], [0, 4])
-    >>> hashes = np.arange(3, dtype=np.uint64), np.arange(5, dtype=np.uint64)
-    >>> laid_out = LaidOutLists(lists, hashes, "left", [0, 1, 2], [0, 0, 1], most_rows=9, most_ids=99)
-    >>> laid_out.groups
-    [(0, 1), (1, 1)]
-    >>> group, _ = laid_out.encode(0, RowGroupLayout("none"))
-    >>> group.rows, group.sizes["largest"]
-    (1, {'n_left': 2, 'n_right': 1, 'n_edges': 2})
-    """
-
-    @memory_is_capacity
-    def __init__(
-        self,
-        lists: BicliqueLists,
-        hashes: Sequence[Any],
-        side: Side,
-        place: Any,
-        partition: Any = None,
-        *,
-        most_rows: int,
-        most_ids: int,
-    ) -> None:
-        places = as_int32(place, "place")
-        numbers = None if partition is None else as_int32(partition, "partition")
-        if numbers is not None and len(numbers) != len(places):
-            raise ValueError("partition must have a number for each vertex that has a place")
-        left, right = (checked_hashes(each, len(each), "hashes") for each in hashes)
-        rows, ids = whole_number("most_rows", most_rows), whole_number("most_ids", most_ids, most=2**31 - 1)
-        extension = load_extension()
-        self._laid_out = extension.LaidOut(*list_arrays(lists), left, right, side == "left", places, numbers, rows, ids)
-
-    @property
-    def groups(self) -> list[tuple[int, int]]:
-        """Partition (0 without them) and rows of each row group."""
-        return [(int(number), int(rows)) for number, rows in self._laid_out.groups()]
-
-    @memory_is_capacity
-    def encode(self, number: int, layout: RowGroupLayout) -> tuple[RowGroup, int]:
-        """Lay out a row group.
-
-        Parameters
-        ----------
-        number : int
-            Which one.
-        layout : RowGroupLayout
-
-        Returns
-        -------
-        RowGroup, int
-            The group, and the set digest of its bicliques.
-        """
-        made, digest = self._laid_out.encode(number, layout.maker)
-        return layout.group(made), int(digest)
 
 
 class LaidOutRows:

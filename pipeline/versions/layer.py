@@ -124,15 +124,33 @@ class Roots:
         bounds: dict[str, Any] = {"threads": threads, "least": least, "most": way.most}
         return search.find_rows(hashes, self._side, self._order, packing=packing, **bounds)
 
-    def laid_out(
-        self, lists: kernels.BicliqueLists, hashes: tuple[Hashes, Hashes], *, by_partition: bool
-    ) -> kernels.LaidOutLists:
-        """Return bicliques with their roots, as row groups, sorted by the partition of the root.
+    def in_groups(
+        self, lists: kernels.BicliqueLists, *, by_partition: bool
+    ) -> tuple[list[tuple[int, int]], Callable[[int], kernels.BicliqueBatch]]:
+        """Cut bicliques into groups that have not too many rows and ids.
 
-        One that the plan has not is of the partition after the last.
+        Returns their partitions and rows, and what makes a group. Where they are sorted, by the
+        partition of the root, a group is of one; a root that the plan has not is of the partition
+        after the last.
         """
-        partition = self._partition if by_partition else None
-        return kernels.LaidOutLists(lists, hashes, self._side, self._order, partition, **MOST)
+        root = self.of(lists)
+        number = self._partition[root] if by_partition else np.zeros(len(lists), np.int32)
+        order = np.argsort(number, kind="stable")
+        number, root = number[order], root[order]
+        sides = (lists.left_offsets, lists.left), (lists.right_offsets, lists.right)
+        ids = np.cumsum((np.diff(lists.left_offsets) + np.diff(lists.right_offsets))[order])
+        block = ids // IDS_A_GROUP + np.arange(len(lists)) // ROWS_A_GROUP
+        ends = np.flatnonzero((np.diff(block) != 0) | (np.diff(number) != 0)) + 1
+        bounds = [*pairwise([0, *ends.tolist(), len(lists)])] if len(lists) else []
+
+        def group(i: int) -> kernels.BicliqueBatch:
+            first, last = bounds[i]
+            left, right = (
+                _some_lists(*side, order[first:last] if by_partition else slice(first, last)) for side in sides
+            )
+            return kernels.BicliqueBatch(*left, *right, root[first:last])
+
+        return [(int(number[first]), last - first) for first, last in bounds], group
 
 
 def fold(
@@ -200,7 +218,7 @@ def layers_below(layers: list[int], rows: int, bicliques: int) -> int:
 
 def _table(lists: kernels.BicliqueLists, roots: Roots) -> pa.Table:
     """Bicliques as rows of a file."""
-    root = roots.of(lists)
+    groups, group = roots.in_groups(lists, by_partition=False)
     parts = [
         table_of(
             [
@@ -209,7 +227,7 @@ def _table(lists: kernels.BicliqueLists, roots: Roots) -> pa.Table:
             ],
             SCHEMA,
         )
-        for batch in _in_groups(lists, root)
+        for batch in map(group, range(len(groups)))
     ]
     return pa.concat_tables([empty_table(SCHEMA), *parts])
 
@@ -286,8 +304,13 @@ def _encoder(
     if isinstance(found, kernels.ChangedRows):
         rows = kernels.LaidOutRows(found)
         return rows.groups, found.digest, lambda i: (rows.encode(i, layout), 0)
-    lists = roots.laid_out(found, hashes, by_partition=by_partition)
-    return lists.groups, 0, lambda i: lists.encode(i, layout)
+    groups, group = roots.in_groups(found, by_partition=by_partition)
+
+    def encode(i: int) -> tuple[kernels.RowGroup, int]:
+        batch = group(i)
+        return kernels.encode_bicliques(batch, layout), kernels.check_bicliques(batch, *hashes)[0]
+
+    return groups, 0, encode
 
 
 def _in_turn(pool: ThreadPoolExecutor, threads: int, n: int, make: Encode) -> Iterator[tuple[kernels.RowGroup, int]]:
@@ -301,22 +324,13 @@ def _in_turn(pool: ThreadPoolExecutor, threads: int, n: int, make: Encode) -> It
         yield waiting.popleft().result()
 
 
-def _in_groups(lists: kernels.BicliqueLists, root: Int32s) -> Iterator[kernels.BicliqueBatch]:
-    """Cut bicliques into batches that have not too many ids."""
-    ids = lists.left_offsets[1:] + lists.right_offsets[1:]
-    number = ids // IDS_A_GROUP + np.arange(len(lists)) // ROWS_A_GROUP
-    bounds = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(lists)]
-    for first, last in pairwise(bounds):
-        left = _some_lists(lists.left_offsets, lists.left, first, last)
-        yield kernels.BicliqueBatch(
-            *left, *_some_lists(lists.right_offsets, lists.right, first, last), root[first:last]
-        )
-
-
-def _some_lists(offsets: Int64s, members: Int32s, first: int, last: int) -> tuple[Int32s, Int32s]:
-    """Lists from `first` to before `last`: their offsets and members."""
-    starts = offsets[first : last + 1]
-    return (starts - starts[0]).astype(np.int32), members[starts[0] : starts[-1]]
+def _some_lists(offsets: Int64s, members: Int32s, rows: Int64s | slice) -> tuple[Int32s, Int32s]:
+    """Offsets and members of some lists; of a range they are looked at where they lie."""
+    starts, ends = offsets[:-1][rows], offsets[1:][rows]
+    to = np.concatenate([[0], np.cumsum(ends - starts)])
+    if isinstance(rows, slice):
+        return to.astype(np.int32), members[starts[0] : ends[-1]]
+    return to.astype(np.int32), members[np.arange(to[-1]) + np.repeat(starts - to[:-1], ends - starts)]
 
 
 def histogram_after(before: Histogram, vanished: Histogram, appeared: Histogram) -> Histogram:

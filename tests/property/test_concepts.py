@@ -149,3 +149,15 @@ def test_transversals_are_minimal_and_all(seed):
         found = [frozenset(some.tolist()) for some in kernels.minimal_transversals(family, n)]
         assert len(found) == len(known)
         assert set(found) == known
+
+
+def test_bits_that_have_no_room_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The neighbours of the concept of all objects took all memory there is."""
+    n = 60_000
+    diagonal = np.arange(n + 1), np.arange(n), n
+    monkeypatch.setattr("bicliq.kernels.machine.available_memory", lambda: 1 << 28)
+    for call in (kernels.find_concepts, kernels.find_implications):
+        with pytest.raises(
+            kernels.CapacityError, match=r"as bits, would take 429 MiB|each attribute would take 429 MiB"
+        ):
+            call(*diagonal)

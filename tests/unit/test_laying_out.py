@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,19 +11,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from bicliq.kernels import (
+    BicliqueBatch,
     BicliqueLists,
     ChangedRows,
     ChangeSearch,
-    LaidOutLists,
     LaidOutRows,
     RowChanges,
     RowGroupLayout,
     RowPacking,
-    set_digest,
 )
 from bicliq.kernels.digest import U64
 from bicliq.pipeline.settings import PublishSettings
 from bicliq.pipeline.store.biclique_file import BicliqueWriter, layout_of
+from bicliq.pipeline.versions import layer
 
 N_LEFT, N_RIGHT = 40, 30
 MOST: Any = {"most_rows": 100, "most_ids": 10_000}
@@ -48,62 +49,37 @@ def _hashes() -> tuple[U64, U64]:
 
 @pytest.mark.parametrize("by_partition", [True, False])
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_rows_are_sorted_by_the_partition_of_their_root_and_cut(side, by_partition):
+def test_rows_are_sorted_by_the_partition_of_their_root_and_cut(side, by_partition, monkeypatch):
+    monkeypatch.setattr(layer, "ROWS_A_GROUP", 20)
+    monkeypatch.setattr(layer, "IDS_A_GROUP", 500)
     lists, rows = _lists(300, 1)
     n, at = (N_LEFT, 0) if side == "left" else (N_RIGHT, 1)
     place = np.random.default_rng(2).permutation(n)
     partition = place // 7
-    numbers = partition if by_partition else None
-    laid_out = LaidOutLists(lists, _hashes(), side, place, numbers, most_rows=20, most_ids=500)
-    file, digest = io.BytesIO(), 0
-    with BicliqueWriter(file, 1) as writer:
-        for i in range(len(laid_out.groups)):
-            group, own = laid_out.encode(i, layout_of(PublishSettings()))
-            digest += own
-            writer.write(group)
+    planned = np.argsort(place)
+    roots_of = layer.Roots(SimpleNamespace(side=side, roots=planned, partition=partition[planned]), n)
+    groups, group = roots_of.in_groups(lists, by_partition=by_partition)
+    batches = [group(i) for i in range(len(groups))]
     roots = [min(row[at], key=lambda v: place[v]) for row in rows]
     order = sorted(range(300), key=lambda i: partition[roots[i]]) if by_partition else range(300)
-    stored = pq.read_table(file).to_pylist()
-    assert [(row["left"], row["right"], row["root"]) for row in stored] == [(*rows[i], roots[i]) for i in order]
+    found = [row for batch in batches for row in zip(*_sides(batch), batch.root.tolist(), strict=True)]
+    assert found == [(*rows[i], roots[i]) for i in order]
     numbers = [partition[roots[i]] if by_partition else 0 for i in order]
-    assert np.repeat(*np.transpose(laid_out.groups)).tolist() == numbers
-    ids = np.array([len(rows[i][0]) + len(rows[i][1]) for i in order])
-    ends = np.cumsum([n_rows for _, n_rows in laid_out.groups])
-    for first, last in zip([0, *ends[:-1]], ends, strict=True):
-        assert last - first <= 20
-        assert ids[first:last].sum() <= 500
-    whole = set_digest(lists.left_offsets, lists.left, lists.right_offsets, lists.right, *_hashes())
-    assert digest % 2**64 == whole
+    assert np.repeat(*np.transpose(groups)).tolist() == numbers
+    for (_, n_rows), batch in zip(groups, batches, strict=True):
+        assert len(batch) == n_rows <= 20
+        assert len(batch.left) + len(batch.right) <= 500 + N_LEFT + N_RIGHT
+
+
+def _sides(batch: BicliqueBatch) -> list[list[list[int]]]:
+    sides = (batch.left, batch.left_offsets), (batch.right, batch.right_offsets)
+    return [[each.tolist() for each in np.split(ids, offsets[1:-1])] for ids, offsets in sides]
 
 
 def test_no_bicliques_are_no_groups():
     none = BicliqueLists(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int32))
-    assert LaidOutLists(none, _hashes(), "left", np.arange(3), np.arange(3), **MOST).groups == []
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"place": np.arange(3)}, "no vertex"),
-        ({"partition": np.arange(3)}, "for each vertex"),
-        ({"partition": np.full(N_LEFT, -1)}, "at least 0"),
-    ],
-)
-def test_members_without_a_place_are_refused(change, said):
-    lists, _ = _lists(20, 1)
-    with pytest.raises(ValueError, match=said):
-        LaidOutLists(
-            **{"lists": lists, "hashes": _hashes(), "side": "left", "place": np.arange(N_LEFT), **MOST, **change}
-        )
-
-
-def test_ids_without_a_hash_and_empty_sides_are_refused():
-    lists, _ = _lists(20, 1)
-    with pytest.raises(ValueError, match="no vertex"):
-        LaidOutLists(lists, (_hashes()[0][:5], _hashes()[1]), "left", np.arange(N_LEFT), **MOST)
-    empty = BicliqueLists(np.array([0, 0]), np.zeros(0, np.int32), np.array([0, 1]), np.zeros(1, np.int32))
-    with pytest.raises(ValueError, match="empty side"):
-        LaidOutLists(empty, _hashes(), "left", np.arange(3), **MOST)
+    plan = SimpleNamespace(side="left", roots=np.arange(3), partition=np.arange(3))
+    assert layer.Roots(plan, 3).in_groups(none, by_partition=True)[0] == []
 
 
 def _changed_rows(n: int, packing: RowPacking | None = None) -> ChangedRows:

@@ -5,7 +5,6 @@
 #include "changes/change_sink.hpp"
 #include "changes/changes.hpp"
 #include "changes/found_changes.hpp"
-#include "changes/list_groups.hpp"
 #include "changes/packed_rows.hpp"
 #include "output/list_column.hpp"
 #include "search/enumeration.hpp"
@@ -347,46 +346,6 @@ class LaidOutRows {
   const RowGroups groups_;
 };
 
-/// What was found, as row groups; threads may share it.
-class LaidOut {
- public:
-  LaidOut(const Wide& left_offsets, const Values& left, const Wide& right_offsets, const Values& right, const Input<u64>& left_hashes,
-          const Input<u64>& right_hashes, bool of_left, const Values& place, const std::optional<Values>& partition, std::size_t most_rows,
-          i64 most_ids)
-      : kept_(keep(left_offsets, left, right_offsets, right, left_hashes, right_hashes)),
-        of_left_(left.data(), left.size(), left_hashes.data(), left_hashes.size(), kLeftSeed),
-        of_right_(right.data(), right.size(), right_hashes.data(), right_hashes.size(), kRightSeed), groups_(without_lock([&] {
-          return ListGroups({left_offsets.data(), left.data()}, {right_offsets.data(), right.data()}, rows_of(left_offsets, left).n, of_left,
-                            place.data(), partition ? partition->data() : nullptr, place.size(), most_rows, most_ids);
-        })) {}
-
-  /// The partition of each group, and its rows.
-  nb::list groups() const {
-    nb::list found;
-    for (const ListGroups::Group& group : groups_.groups()) found.append(nb::make_tuple(group.partition, group.last - group.first));
-    return found;
-  }
-
-  /// A group, laid out, and its digest.
-  nb::object encode(std::size_t number, const RowGroupMaker& layout) const {
-    std::shared_ptr<RowGroup> group;
-    u64 digest = 0;
-    {
-      const nb::gil_scoped_release release;
-      groups_.with(groups_.groups().at(number), [&](const ListColumn& left, const ListColumn& right, const i32* root, std::size_t n) {
-        digest = digest_of({left.offsets, left.ids, of_left_}, {right.offsets, right.ids, of_right_}, n);
-        group = layout(left, right, root, n);
-      });
-    }
-    return nb::make_tuple(python_of(group), digest);
-  }
-
- private:
-  const Kept kept_;  // as long as it is looked at
-  const LabelHashes of_left_, of_right_;
-  const ListGroups groups_;
-};
-
 }  // namespace
 
 void bind_changes(nb::module_& module) {
@@ -425,13 +384,6 @@ void bind_changes(nb::module_& module) {
       .def("encode", &LaidOutRows::encode, "number"_a, "layout"_a)
       .def("is_packed", &LaidOutRows::is_packed, "number"_a)
       .def("columns", &LaidOutRows::columns, "number"_a);
-  nb::class_<LaidOut>(module, "LaidOut")
-      .def(nb::init<const Wide&, const Values&, const Wide&, const Values&, const Input<u64>&, const Input<u64>&, bool, const Values&,
-                    const std::optional<Values>&, std::size_t, i64>(),
-           "left_offsets"_a, "left"_a, "right_offsets"_a, "right"_a, "left_hashes"_a, "right_hashes"_a, "of_left"_a, "place"_a,
-           "partition"_a.none(), "most_rows"_a, "most_ids"_a)
-      .def("groups", &LaidOut::groups)
-      .def("encode", &LaidOut::encode, "number"_a, "layout"_a);
   nb::class_<FoundChanges>(module, "FoundChanges")
       .def(nb::init<>())
       .def("add", &add, "left_offsets"_a, "left"_a, "right_offsets"_a, "right"_a, "old_left_offsets"_a, "old_left"_a, "old_right_offsets"_a,

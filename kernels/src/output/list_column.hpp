@@ -68,12 +68,11 @@ class LabelHashes {
 class SideLists {
  public:
   SideLists(const i32* offsets, const i32* ids, const LabelHashes& hashes) : offsets_(offsets), ids_(ids), hashes_(hashes) {}
-  u64 sum(std::size_t list) const { return hashes_.sum(ids_ + offsets_[list], ids_ + offsets_[list + 1]); }
   /// The sum of a list's hashes; `ascending` becomes false where it is not strictly so.
   u64 sum(std::size_t list, bool& ascending) const {
     const i32 *const first = ids_ + offsets_[list], *const last = ids_ + offsets_[list + 1];
     for (const i32* id = first; id < last; ++id) ascending &= id == first || id[-1] < *id;
-    return sum(list);
+    return hashes_.sum(first, last);
   }
 
  private:
@@ -95,13 +94,6 @@ inline ListCheck check_lists(const SideLists& left, const SideLists& right, std:
     found.digest += biclique_hash(left_sum, right.sum(i, ascending));
     found.n_unordered += !ascending;
   }
-  return found;
-}
-
-/// The same digest, of lists that are known to ascend.
-inline u64 digest_of(const SideLists& left, const SideLists& right, std::size_t n) {
-  u64 found = 0;
-  for (std::size_t i = 0; i < n; ++i) found += biclique_hash(left.sum(i), right.sum(i));
   return found;
 }
 
