@@ -83,7 +83,11 @@ def matrix_table(
             f" left = {columns[0]!r}, if it names them",
         )
     cells = list(values.values())  # one at a time as numbers: all would be 8 bytes a cell
-    if cells and _numbers(cells[-1]).max(initial=0) > 1 and are_sums(list(map(_numbers, cells[:-1])), _numbers(cells[-1])):
+    if (
+        cells
+        and _numbers(cells[-1]).max(initial=0) > 1
+        and are_sums(list(map(_numbers, cells[:-1])), _numbers(cells[-1]))
+    ):
         said = (*said, told_sums(name, list(labels.values())[-1]))
     above, last = np.array([(some[:-1].sum(), some[-1]) for some in map(_numbers, cells) if n > 2]).reshape(-1, 2).T
     sums = n > 2 and are_sums([above, np.zeros(len(above))], last)
