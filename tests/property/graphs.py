@@ -21,7 +21,7 @@ class Graph:
         return indptr, pairs[:, 1].astype(np.int32), self.n_right
 
 
-def _from_matrix(matrix: np.ndarray) -> Graph:
+def from_matrix(matrix: np.ndarray) -> Graph:
     left, right = np.nonzero(matrix)
     return Graph(matrix.shape[0], matrix.shape[1], tuple(zip(left.tolist(), right.tolist(), strict=True)))
 
@@ -44,7 +44,7 @@ def random_graphs(draw: st.DrawFn, max_side: int = 12) -> Graph:
                 matrix[u] = True
             else:
                 matrix[:, v] = False
-    return _from_matrix(matrix)
+    return from_matrix(matrix)
 
 
 @st.composite
@@ -55,7 +55,7 @@ def tall_graphs(draw: st.DrawFn) -> Graph:
     n_left = draw(st.integers(33, 150))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     density = draw(st.sampled_from([0.15, 0.4, 0.6, 0.85, 0.95]))
-    return _from_matrix(random.random((n_left, n_right)) < density)
+    return from_matrix(random.random((n_left, n_right)) < density)
 
 
 @st.composite
@@ -67,7 +67,7 @@ def hub_graphs(draw: st.DrawFn) -> Graph:
     matrix = random.random((n_left, n_right)) < draw(st.sampled_from([0.01, 0.03]))
     matrix[: draw(st.integers(1, 5))] |= random.random(n_right) < 0.7
     matrix[:, : draw(st.integers(1, 5))] |= (random.random(n_left) < 0.7)[:, None]
-    return _from_matrix(matrix)
+    return from_matrix(matrix)
 
 
 @st.composite
@@ -78,7 +78,7 @@ def broad_graphs(draw: st.DrawFn) -> Graph:
     matrix = random.random((n_left, n_right)) < draw(st.sampled_from([0.02, 0.04]))
     dense = draw(st.integers(2, 6))
     matrix[:, random.choice(n_right, dense, replace=False)] = random.random((n_left, dense)) < 0.93
-    return _from_matrix(matrix)
+    return from_matrix(matrix)
 
 
 @st.composite
@@ -91,4 +91,4 @@ def repeated_graphs(draw: st.DrawFn) -> Graph:
     matrix = kinds[random.integers(0, len(kinds), n_left)]
     matrix ^= random.random(matrix.shape) < draw(st.sampled_from([0.0, 0.01, 0.05]))
     matrix[:, random.random(n_right) < 0.1] = True
-    return _from_matrix(matrix.T if draw(st.booleans()) else matrix)
+    return from_matrix(matrix.T if draw(st.booleans()) else matrix)

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bicliq import kernels
+from tests.property.graphs import from_matrix
+from tests.property.test_maximal_bicliques import digest_of, enumerated
 from tests.reference import itemsets as reference
 
 baskets_of_few = st.lists(st.frozensets(st.integers(0, 6)), min_size=1, max_size=12)
@@ -135,7 +137,26 @@ def many_baskets(seed):
         some, other = chance.integers(n_items, size=(2, 3))
         matrix[:, some] = matrix[:, other]
         matrix[:, some[0]] |= matrix[:, other[1]]
+    if seed % 2:
+        matrix = matrix[:, np.argsort(matrix.sum(0), kind="stable")]
     return matrix, int(chance.integers(33, 33 + len(matrix) // 4))
+
+
+def assert_named(matrix, sets, least, threads):
+    """A stream and a digest know which baskets have a set, from either side, and where all items
+    are roots in this order."""
+    few = 1 + least % 4
+    of_right = {(frozenset(np.flatnonzero(matrix[:, list(s)].all(1)).tolist()), s) for s in sets if len(s) >= few}
+    of_left = {(items, baskets) for baskets, items in of_right}
+    for table, side, wanted in ((matrix, "right", of_right), (matrix.T, "left", of_left)):
+        graph, sizes = from_matrix(table), (least, few) if side == "right" else (few, least)
+        for roots in (None, np.arange(matrix.shape[1])):
+            asked = {"side": side, "roots": roots, "min_left": sizes[0], "min_right": sizes[1], "threads": threads}
+            found = enumerated(graph, **asked)
+            assert len(found) == len(wanted)
+            assert set(found) == wanted
+            digested = kernels.enumerate_maximal_bicliques(*graph.csr, mode="digest", **asked)
+            assert digested.digest == digest_of(wanted)
 
 
 @pytest.mark.parametrize("seeds", [range(i, i + 30) for i in range(0, 240, 30)])
@@ -151,7 +172,7 @@ def test_sets_of_many_baskets_are_those_of_their_definition(seeds):
         n_searched += counted.bicliques > 3
         sets = reference.closed_of_matrix(matrix, least)
         assert counted.bicliques == len(sets)
-        assert kernels.enumerate_maximal_bicliques(*arrays, mode="digest", **asked).bicliques == len(sets)
+        assert_named(matrix, sets, least, 1 + seed % 4)
         with_empty = np.append(arrays[0], arrays[0][-1])
         assert sets_of(kernels.closed_itemsets(with_empty, *arrays[1:], least, 1 + seed % 2), "closed") == sets
     assert n_searched > 2

@@ -1,12 +1,12 @@
-// delivered_roots.hpp: the subtree of a root straight from short rows, where no row is ever named.
+// delivered_roots.hpp: the subtree of a root straight from short rows.
 //
 // What: as roots.hpp, for many rows and few columns. Method ("occurrence deliver", LCM: Uno,
 // Kiyomi, Arimura 2004): the rows of the root are read once to count what each later column shares
 // with it, which says who is a candidate, and once more for the bits that they have for these.
 // Excluded columns are looked for only in rows that have a candidate. Rows with the same candidates
 // become one, which has what all of them have, and the root a tall node over these; where each has
-// few of many candidates, a bit matrix. Cost: O(edges in two steps of the root). Memory: two words
-// a column, and the subtree.
+// few of many candidates, or rows are named, a bit matrix. Cost: O(edges in two steps of the root).
+// Memory: two words a column, and the subtree.
 #pragma once
 
 #include "search/roots.hpp"
@@ -43,7 +43,7 @@ class DeliveredRoots {
       else join(w);
     });
     ++nodes;
-    sink_.found(nullptr, degree, members());
+    sink_.found(rows_.names(v), degree, members());
     if (order_.empty()) return false;
     if (order_.size() == 1) return take_pair(v, order_[0]), false;
     tree_.n_candidates = tree_.to = static_cast<u32>(order_.size());
@@ -68,7 +68,7 @@ class DeliveredRoots {
   Workspace memory_;
   std::vector<u32> count_;     // rows that each column shares with the root
   std::vector<Column> place_; // which bit of a row a column is; else kNowhere
-  std::vector<u32> order_, joined_, excluded_, slots_;
+  std::vector<u32> order_, joined_, excluded_, slots_, names_;
   // Rows of bits, equal ones as one, and which bits are candidates and which excluded columns.
   u32 *own_ = nullptr, *weights_ = nullptr, *open_ = nullptr, *closed_ = nullptr, n_ = 0, stride_ = 0;
   Merged merged_;
@@ -101,7 +101,11 @@ class DeliveredRoots {
       return;
     }
     join(x);
-    sink_.found(nullptr, count_[x], members());
+    names_.clear();
+    if constexpr (Sink::wants_rows)
+      for (u32 i = 0; i < rows_.n_rows(v); ++i)
+        if (has(rows_.rows_begin(v)[i], x)) names_.push_back(rows_.names(v)[i]);
+    sink_.found(names_.data(), count_[x], members());
   }
 
   // ---- rows of bits -----------------------------------------------------------------------------
@@ -155,13 +159,17 @@ class DeliveredRoots {
         return rows_.n_rows(v) == rows_.degree(v);
     return false;
   }
+  /// Has a row a column behind this place?
+  bool has(u32 place, u32 x) const {
+    bool found = false;
+    rows_.each_after(place, [&](Column c) { found |= c == x; });
+    return found;
+  }
   bool is_covered(u32 v, u32 x) {
     bool begun = false;
     excluded_.clear();
     for (const u32* place = rows_.rows_begin(v); place < rows_.rows_end(v) && (!begun || !excluded_.empty()); ++place) {
-      bool has_x = false;
-      rows_.each_after(*place, [&](Column c) { has_x |= c == x; });
-      if (!has_x) continue;
+      if (!has(*place, x)) continue;
       const Column* c = rows_.at(*place);
       if (!begun) {
         while (*--c < rows_.size()) excluded_.push_back(*c);
@@ -190,15 +198,17 @@ class DeliveredRoots {
   void deliver(u32 v) {
     const u32 n_candidates = tree_.to, n_rows = rows_.n_rows(v);
     const bool few = n_candidates < kFew;
-    u32* const kept = memory_.take(n_rows);
+    u32 *const kept = memory_.take(n_rows), *const names = memory_.take(n_rows);
     u64* const keys = reinterpret_cast<u64*>(memory_.take(2 * usize{n_rows}));
     for (u32 i = 0; i < n_candidates; ++i) place_[order_[i]] = static_cast<Column>(few ? i : 0);
     u32 n = 0;
     usize n_bits = 0;
+    const u32* name = Sink::wants_rows ? rows_.names(v) : rows_.rows_begin(v);  // these say nothing, but are copied
     rows_.each_place(rows_.rows_begin(v), rows_.rows_end(v), [&](u32 place) {
       keys[n] = few_after(place);
       n_bits += static_cast<usize>(__builtin_popcountll(keys[n]));
       kept[n] = place;
+      names[n] = *name++;
       n += keys[n] != 0;
     });
     find_excluded(v, kept, n);
@@ -218,7 +228,7 @@ class DeliveredRoots {
       if (few) put(to + before, keys[i], stride_ - before);
       else rows_.each_after(kept[i], set);
     };
-    if (few && kSparse * n_bits >= usize{n} * n_candidates) {
+    if (!Sink::wants_rows && few && kSparse * n_bits >= usize{n} * n_candidates) {
       begin_merging(n);
       for (u32 i = 0; i < n_excluded; ++i) closed_[i / 32] |= 1u << i % 32;
       for (u32 i = 0; i < n_candidates; ++i) open_[before + i / 32] |= 1u << i % 32;
@@ -228,7 +238,7 @@ class DeliveredRoots {
     } else {
       u32* const rows = memory_.take(usize{n} * stride_ + 1);
       for (u32 i = 0; i < n; ++i) write(i, rows + usize{i} * stride_);
-      take_matrix(rows, n, n_excluded);
+      take_matrix(rows, names, n, n_excluded);
     }
     for (u32 w : order_) place_[w] = kNowhere;
     for (u32 w : excluded_) place_[w] = kNowhere;
@@ -256,7 +266,7 @@ class DeliveredRoots {
     rows_.each_place(kept, kept + n, [&](u32 place) { rows_.each_before(place, [=](Column c) { ++count[c]; }); });
     each_counted(0, v, [&](u32 w) { excluded_.push_back(w); });
   }
-  void take_matrix(u32* rows, u32 n, u32 n_excluded) {
+  void take_matrix(u32* rows, u32* names, u32 n, u32 n_excluded) {
     tree_.wide = true;
     BitMatrix& m = tree_.matrix;
     m.n_rows = n;
@@ -264,8 +274,7 @@ class DeliveredRoots {
     m.excluded_words = words_for(n_excluded), m.candidate_words = words_for(tree_.to);
     m.rows = rows;
     m.ids = tree_.ids;
-    m.row_ids = memory_.take(n);  // of no use, but copied
-    std::fill(m.row_ids, m.row_ids + n, 0u);
+    m.row_ids = names;
   }
 
   // ---- merged rows ------------------------------------------------------------------------------

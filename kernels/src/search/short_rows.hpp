@@ -1,14 +1,15 @@
-// short_rows.hpp: a table for a search that wants many rows of a biclique and never asks which.
+// short_rows.hpp: a table for a search that wants many rows of a biclique.
 //
 // Input: the CSR matrix of the side whose vertices are rows. Columns with fewer rows than are
-// wanted are left out, and so are rows that then have fewer than two; columns are numbered in
-// search order. A dense table is kept as rows of bits, equal ones as one with their number as its
-// weight. Any other is lists of columns in 16 bits, with eight numbers that are no column between
-// two rows: so a list is read from one of its columns on eight at a time, forwards and backwards,
-// and where it ends is hardly ever guessed wrongly, which costs more than reading it.
+// wanted are left out, and so are rows that then have none, or one where no name is asked for;
+// columns are numbered in search order. Where none is, a dense table is kept as rows of bits, equal
+// ones as one with their number as its weight. Any other is lists of columns in 16 bits, with eight
+// numbers that are no column between two rows: so a list is read from one of its columns on eight
+// at a time, forwards and backwards, and where it ends is hardly ever guessed wrongly, which costs
+// more than reading it.
 //
-// Cost: O(edges). Memory: 6 bytes an edge and 20 a row; of a dense table a bit a column of a row
-// and 4 bytes an edge.
+// Cost: O(edges). Memory: 6 bytes an edge, 4 more with names, and 20 a row; of a dense table a bit
+// a column of a row and 4 bytes an edge.
 #pragma once
 
 #include "graphs/csr.hpp"
@@ -23,16 +24,17 @@ class ShortRows {
   using Column = std::uint16_t;
   static constexpr u32 kMostColumns = 0xff00, kBlock = 8;
 
-  /// `check` is called now and then, and may end it by an exception.
+  /// `names`: whether it is asked who the rows are. `check` is called now and then, and may end it
+  /// by an exception.
   template <class Check>
-  ShortRows(const Rows& rows, u32 n_columns, u32 least, const Check& check) {
+  ShortRows(const Rows& rows, u32 n_columns, u32 least, bool names, const Check& check) {
     const std::vector<u32> degree = other_degrees(rows, n_columns, check);
     for (u32 v : ascending_degree(degree))
       if (degree[v] >= least) vertices_.push_back(v), degree_.push_back(degree[v]);
     if (size() > kMostColumns) return;
-    const Short kept = columns_of(rows, n_columns, check);
-    if (kSparse * kept.columns.size() >= kept.n_rows * usize{size()}) take_bits(kept, check);
-    else if ((kept.columns.size() + (kept.n_rows + 1) * kBlock) >> 32 == 0) take_lists(kept, check);
+    const Short kept = columns_of(rows, n_columns, names ? 1 : 2, check);
+    if (!names && kSparse * kept.columns.size() >= kept.n_rows * usize{size()}) take_bits(kept, check);
+    else if ((kept.columns.size() + (kept.n_rows + 1) * kBlock) >> 32 == 0) take_lists(kept, names, check);
     else return;
     fits_ = true;
   }
@@ -52,6 +54,8 @@ class ShortRows {
   u32 n_rows(u32 c) const { return static_cast<u32>(start_[c + 1] - start_[c]); }
   const u32* rows_begin(u32 c) const { return rows_.data() + start_[c]; }
   const u32* rows_end(u32 c) const { return rows_.data() + start_[c + 1]; }
+  /// Who they are, where that is asked; else null.
+  const u32* names(u32 c) const { return names_.empty() ? nullptr : names_.data() + start_[c]; }
 
   // ---- rows of bits -----------------------------------------------------------------------------
 
@@ -96,7 +100,7 @@ class ShortRows {
   static constexpr usize kSparse = 4;  // rows are bits where each has one of so many columns, on average
   static constexpr Column kNone = 0xffff;
 
-  /// The columns of each row, in any order; none of a row that has but one.
+  /// The columns of each row, in any order; none of a row that has too few.
   struct Short {
     std::vector<Column> columns;
     std::vector<u64> end;
@@ -113,7 +117,7 @@ class ShortRows {
   };
 
   template <class Check>
-  Short columns_of(const Rows& rows, u32 n_columns, const Check& check) const {
+  Short columns_of(const Rows& rows, u32 n_columns, u32 fewest, const Check& check) const {
     std::vector<Column> column_of(n_columns, kNone);
     usize n = 0;
     for (u32 c = 0; c < size(); ++c) column_of[vertices_[c]] = static_cast<Column>(c), n += degree_[c];
@@ -127,7 +131,7 @@ class ShortRows {
         columns[n] = c;
         n += c != kNone;
       }
-      n = n < first + 2 ? first : n;
+      n = n < first + fewest ? first : n;
       to.end[r] = n;
       to.n_rows += n != first;
     });
@@ -136,22 +140,20 @@ class ShortRows {
   }
 
   template <class Check>
-  void take_lists(const Short& kept, const Check& check) {
+  void take_lists(const Short& kept, bool names, const Check& check) {
     std::vector<u32> n(size(), 0);
     for (const Column c : kept.columns) ++n[c];
     auto lists = gathered<u64, u32>(size(), [&](std::size_t c) { return n[c]; }, [&](const auto& tell) {
-      u32 row = 0;
-      kept.each_row(check, [&](u32, const Column* c, const Column* last) {
-        for (; c < last; ++c) tell(*c, row);
-        ++row;
+      kept.each_row(check, [&](u32 r, const Column* c, const Column* last) {
+        for (; c < last; ++c) tell(*c, r);
       });
     });
     start_ = std::move(lists.start), rows_ = std::move(lists.row);
-    std::vector<u32> place;  // of the next column of each row
-    place.reserve(kept.n_rows);
+    if (names) names_ = rows_;
+    std::vector<u32> place(kept.end.size());  // of the next column of each row
     usize end = kBlock;
-    kept.each_row(check, [&](u32, const Column* first, const Column* last) {
-      place.push_back(static_cast<u32>(end));
+    kept.each_row(check, [&](u32 r, const Column* first, const Column* last) {
+      place[r] = static_cast<u32>(end);
       end += static_cast<usize>(last - first) + kBlock;
     });
     columns_.resize(end);
@@ -210,7 +212,7 @@ class ShortRows {
  private:
   bool fits_ = false;
   u32 stride_ = 0;
-  std::vector<u32> vertices_, degree_, weight_, bits_, rows_;
+  std::vector<u32> vertices_, degree_, weight_, bits_, rows_, names_;
   std::vector<u64> start_;
   std::vector<Column> columns_;
 };

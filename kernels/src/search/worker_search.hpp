@@ -29,10 +29,8 @@ void Enumeration::search(Sink& sink) {
   MaximalBicliques<Sink, Crew, Workspace> search(settings_.limits, crew_, sink, memory);
   double waited = 0;
   const Clock::time_point start = Clock::now();
-  bool is_searched = false;
-  if constexpr (!Sink::wants_rows)
-    if ((is_searched = short_rows_ != nullptr)) search_roots(DeliveredRoots<Sink>(*short_rows_, settings_.limits.min_rows, sink), search);
-  if (!is_searched) search_roots(Roots<Sink>(graph_, settings_.limits, crew_, sink), search);
+  if (short_rows_) search_roots(DeliveredRoots<Sink>(*short_rows_, settings_.limits.min_rows, sink), search);
+  else search_roots(Roots<Sink>(graph_, settings_.limits, crew_, sink), search);
   for (;;) {
     const Clock::time_point before = Clock::now();
     const auto node = crew_.take();
