@@ -131,15 +131,21 @@ def rolled_back_in_words(record: dict[str, Any]) -> str:
 
     Examples
     --------
-    >>> rolled_back_in_words({"run": "a1", "before": "b2", "set_aside": ["in/3.csv"], "rejected": False})
-    'run a1 is the latest now; it was b2; 3.csv: watch --again takes it'
+    >>> gone = {"set_aside": ["in/3.csv", "in/4.csv"], "held_otherwise": ["in/4.csv"], "rejected": False}
+    >>> rolled_back_in_words({"run": "a1", "before": "b2", **gone})
+    'run a1 is the latest now; it was b2; 3.csv: watch --again takes it; 4.csv: watch --again --replace takes it'
     """
     said = f"run {record['run']} is the latest now; it was {record['before']}"
-    if not (aside := record["set_aside"]):
-        return said
-    files = some([uri.rsplit("/", 1)[-1] for uri in aside], 3)
+    held = set() if record["rejected"] else set(record["held_otherwise"])
     then = "no watch takes" if record["rejected"] else "watch --again takes"
-    return f"{said}; {files}: {then} {'it' if len(aside) == 1 else 'them'}"
+    for how, files in (
+        (then, [uri for uri in record["set_aside"] if uri not in held]),
+        ("watch --again --replace takes", [uri for uri in record["set_aside"] if uri in held]),
+    ):
+        if files:
+            named = some([uri.rsplit("/", 1)[-1] for uri in files], 3)
+            said += f"; {named}: {how} {'it' if len(files) == 1 else 'them'}"
+    return said
 
 
 def update_in_words(record: dict[str, Any]) -> str:

@@ -288,6 +288,7 @@ def rollback(
 
     store = Store.open(settings.store, create=False)
     name = store.find_run(run)
-    before, aside = roll_back(store, name, reject=reject)
-    record = {"run": name, "before": before, "store": store.uri, "set_aside": aside, "rejected": reject}
+    before, aside, held = roll_back(store, name, reject=reject)
+    about = {"run": name, "before": before, "store": store.uri}
+    record = {**about, "set_aside": aside, "held_otherwise": held, "rejected": reject}
     console.answer(record, json, rolled_back_in_words)

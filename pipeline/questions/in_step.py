@@ -27,7 +27,15 @@ from bicliq.pipeline.report.in_step import timed
 from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.edge_table import EdgeTable
 from bicliq.pipeline.stages.in_memory import bipartite_of
-from bicliq.pipeline.stages.in_step import InStep, expand, expand_where, read_timed, refuse_gpu, stored_table
+from bicliq.pipeline.stages.in_step import (
+    InStep,
+    account_of_rows,
+    expand,
+    expand_where,
+    read_timed,
+    refuse_gpu,
+    stored_table,
+)
 from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import GraphFolder
 
@@ -116,7 +124,8 @@ def find_in_step(
         told = timed(members[:LISTED], sides, found.moments, found.by_chance(part.graph), ends)
         page = (record, table.summary, part.graph, members, sides, told)
         record["report"] = write_page(report, lambda: find_page(*page), overwrite=True)
-    return {**record, **account(table.summary)}
+    stored = isinstance(source, GraphFolder)
+    return {**record, **account(table.summary if not stored else account_of_rows(table))}
 
 
 def _searched(found: InStep, best: Best, until: Any, tell: Tell | None) -> kernels.EnumerationResult:

@@ -21,7 +21,7 @@ from bicliq.pipeline.graphs.reduce import Reduced, peel, reduce
 from bicliq.pipeline.placement.device import on
 from bicliq.pipeline.placement.where import Backend, place_graph
 from bicliq.pipeline.settings import SearchSettings, Settings
-from bicliq.pipeline.stages.edge_table import EdgeTable
+from bicliq.pipeline.stages.edge_table import OTHER_TIMES, EdgeTable
 from bicliq.pipeline.stages.ingest import read_edge_table
 from bicliq.pipeline.stages.partition import Partition
 from bicliq.pipeline.stages.window import read_rows
@@ -218,6 +218,14 @@ def stored_table(folder: GraphFolder) -> EdgeTable:
     record = folder.record()
     ends, labels = read_edge_columns(folder), read_labels(folder, record)
     return EdgeTable(*ends, None, *labels, record.summary, {}, read_rows(folder, record))
+
+
+def account_of_rows(table: EdgeTable) -> dict[str, Any]:
+    """Account for the rows of a stored table: those of all its versions, each once."""
+    assert table.rows is not None
+    again = len(table.rows) - len(table.left)
+    noted = {OTHER_TIMES: again} if again else {}
+    return {"rows_read": len(table.rows), "edges": len(table.left), "duplicates": 0, "noted": noted}
 
 
 def search_windows(

@@ -14,6 +14,7 @@ A store is a folder behind any fsspec URL (a local path, ``memory://``, ``s3://b
         run.json                         what is asked
         plan.parquet reduced.parquet plan.json      (or plan-<attempt>.parquet)
         took/00001.json                  files that it took since (`pipeline.store.taken`)
+        compared.json                    what a version in step changed (`pipeline.versions.update`)
         checks.json                      how the input compares with earlier ones (`pipeline.stages.checks`)
         partitions/part-00012.arrow      a closed subgraph, and part-00012.json, which names it
         bicliques/partition=00012/part-0.parquet    (or part-<attempt>.parquet)

@@ -268,13 +268,18 @@ class Sources(Record, kind="sources", at="sources/{}.json"):
 
 @dataclass(frozen=True, kw_only=True)
 class Took(Record, kind="took", at="took/{:05d}.json"):
-    """Files that a run took after its run.json was written: a watch's first, or without change.
-
-    `alone` says that all edges of the run are from them.
-    """
+    """Files that a run took after its run.json was written; `alone`: all its edges are theirs."""
 
     taken: dict[str, TakenFile]
     alone: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared(Record, kind="compared", at="compared.json"):
+    """What appeared and vanished with a version that was searched whole, of groups in step."""
+
+    appeared: Count
+    vanished: Count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -572,11 +577,7 @@ class LastOfSource(Record, kind="last of a source", at="publications/source-{}.j
 
 @dataclass(frozen=True, kw_only=True)
 class CliqueRecord(Record, kind="clique", at="clique.json", files=r"cliques(?P<attempt>-\w+)\.parquet"):
-    """A maximum clique, or all of them, as far as the search came; the table lists the members.
-
-    What was searched, how good the answer is, and all of it but the members
-    (`pipeline.questions.clique.answer`).
-    """
+    """The maximum cliques that a search found; the table lists members, `answer` has the rest."""
 
     source: str
     size: Count
@@ -587,10 +588,7 @@ class CliqueRecord(Record, kind="clique", at="clique.json", files=r"cliques(?P<a
 
 @dataclass(frozen=True, kw_only=True)
 class SetAside(Record, kind="set aside", at="quarantine/{}.json"):
-    """A file that a watch does not take (`pipeline.versions.quarantine`).
-
-    The file as it was then, and why: in words, and which kind of reason.
-    """
+    """A file that a watch does not take, as it was then, and why: in words, and by kind."""
 
     file: str
     reason: str

@@ -12,7 +12,7 @@ from bicliq.pipeline.errors import DamageError, InputError
 from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.log import last_moments, latest_published
-from bicliq.pipeline.store.records import Commit, Counts, Manifest, PlanRecord, RunRecord, Version
+from bicliq.pipeline.store.records import Commit, Compared, Counts, Manifest, PlanRecord, RunRecord, Version
 from bicliq.pipeline.store.versions import Part, layers_of, parts_of
 
 StateName = Literal["planned", "searching", "searched", "published", "limited", "failed", "count"]
@@ -206,7 +206,7 @@ def list_runs(store: Store) -> list[dict[str, Any]]:
             found = _listed(folder) if asked.layered is None else _listed_version(asked, asked.layered.manifest)
             if found["published"] is not None:  # it may have been rolled back to since
                 found["published"] = max(found["published"], used.get(run, ""))
-            listed.append({**_listed_of(asked), **found, **_origin(asked)})
+            listed.append({**_listed_of(asked), **found, **_origin(folder, asked)})
         except DamageError as error:
             listed.append({"run": run, "state": "damaged", "complete": False, "reason": str(error)})
     return sorted(
@@ -232,7 +232,7 @@ def _listed_version(asked: RunRecord, manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def _origin(asked: RunRecord) -> dict[str, Any]:
+def _origin(folder: RunFolder, asked: RunRecord) -> dict[str, Any]:
     """What made a run of another one: its parent, the files, and what they changed.
 
     Of a version that was written whole: which one that was.
@@ -242,6 +242,8 @@ def _origin(asked: RunRecord) -> dict[str, Any]:
         return {"parent": None, "update": None, "compacts": None}
     names = ("how", "deleted", "edges", "appeared", "vanished", "seconds")
     made = {name: getattr(update, name) for name in names}
+    if asked.in_step is not None and (compared := folder.find(Compared)) is not None:
+        made |= {"appeared": compared.appeared, "vanished": compared.vanished}
     made["sources"] = [file.uri for file in update.files]
     return {"parent": asked.parent, "update": made, "compacts": asked.compacts}
 

@@ -28,9 +28,16 @@ from bicliq.pipeline.store.needs import place_of
 from bicliq.pipeline.store.record import Record
 from bicliq.pipeline.store.records import Manifest, Numbered, Pruned, RunRecord, Sources, StoredGraph
 from bicliq.pipeline.store.taken import name_of_sources, own_taken
+from bicliq.pipeline.times import parse_duration
 
 CUT_OFF = "a version that was not finished, and another one came between"
 """Why what a killed process began goes."""
+
+CHOOSE_ROWS = ("min_weight", "min_value", "since", "until", "sample", "window", "in_step")
+"""Policies by which runs of one table are of other rows, and so of other families."""
+
+LENGTHS = ("window", "in_step")
+"""Those that are written in many ways."""
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 """Seconds of the units of an age."""
@@ -269,7 +276,11 @@ class _Known:
         asked = self.asked[run]
         graph = self.graphs.get(asked.graph)
         table = asked.table or (graph and graph.source.get("uri"))
-        return json.dumps([table, asked.search.model_dump(mode="json"), asked.in_step], sort_keys=True)
+        reading = asked.reading or (graph.summary if graph else {})
+        policies = {name: reading.get("policies", {}).get(name) for name in CHOOSE_ROWS}
+        for name in LENGTHS:
+            policies[name] = policies[name] and parse_duration(policies[name])
+        return json.dumps([table, asked.search.model_dump(mode="json"), policies], sort_keys=True)
 
     def _is_old(self, graph: str) -> bool:
         """Whether no living process can be about to make a run of a graph."""

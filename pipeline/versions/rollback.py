@@ -14,13 +14,14 @@ from bicliq.pipeline.versions.quarantine import Quarantine, Why
 from bicliq.pipeline.versions.sources import name_of_key
 
 
-def rollback(store: Store, run: str, *, reject: bool = False) -> tuple[str, list[str]]:
+def rollback(store: Store, run: str, *, reject: bool = False) -> tuple[str, list[str], list[str]]:
     """Make a run the latest again, as `make_latest`, while no update is at work on a local disk.
 
     `reject`: whether the files that go are never taken again by a watch; otherwise one takes them
     when it is told to (`Watch` with `again`), or when they have changed. Returns the run that was
     the latest until then, and the names of the files that it took and this one did not: they are
-    set aside.
+    set aside. And which of these this one took with other content: a watch takes them when it may
+    replace that, too (`Watch` with `replace`).
     """
     with store.root.claim("update"):
         before = latest_run(store)
@@ -33,7 +34,9 @@ def rollback(store: Store, run: str, *, reject: bool = False) -> tuple[str, list
             arrival = Arrival(name, int(size), entry.modified)
             aside.set_aside(arrival, f"{why} with version {entry.version}", why)
         make_latest(store, run)  # last: who is killed before has set nothing aside that is not taken
-    return before, [name_of_key(key) for key, _ in gone]
+    held = {name_of_key(key) for key, entry in takes.items() if not entry.deleted}
+    names = [name_of_key(key) for key, _ in gone]
+    return before, names, [name for name in names if name in held]
 
 
 def make_latest(store: Store, run: str, follows: str | None = None) -> None:

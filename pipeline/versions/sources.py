@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import file_system
-from bicliq.pipeline.formats import Edges, EdgeSource, Files, open_edges
+from bicliq.pipeline.formats import Edges, EdgeSource, Files, name_of, open_edges
 from bicliq.pipeline.formats.columns import wants_time, wants_weight
 from bicliq.pipeline.formats.files import file_of, files_of, input_errors, size_of
 from bicliq.pipeline.formats.parquet import BATCH_ROWS
@@ -21,7 +21,10 @@ from bicliq.pipeline.formats.recognise import recognise, typed_kind
 from bicliq.pipeline.formats.source import FIRST_WORD
 from bicliq.pipeline.formats.tables import names_its_columns
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.stages.extend import same_policies
+from bicliq.pipeline.store.layout import RunFolder
 from bicliq.pipeline.store.records import SourceFile, TakenFile
+from bicliq.pipeline.store.taken import own_taken
 
 CHOSEN = ("csv", "tsv", "parquet", "table", "jsonl", "excel", "duckdb")
 """Formats whose columns are chosen; others have fixed ones."""
@@ -117,6 +120,37 @@ def last_change(info: dict[str, Any]) -> str:
     ('1700000000.5', '"9b2c"')
     """
     return next((str(info[name]) for name in CHANGED if info.get(name) is not None), "")
+
+
+def as_it_was_taken(
+    source: Taken,
+    files: Iterable[SourceFile],
+    asked: IngestSettings,
+    reading: IngestSettings,
+    version: RunFolder,
+    *,
+    delete: bool,
+) -> None:
+    """Refuse to take files for those that a version took, where they are asked for otherwise.
+
+    `reading`: all that the files are read by, of which `asked` was given. Of files that changed
+    nothing it is not known by which columns they were read.
+    """
+    record = version.record()
+    graph = version.store.graph(record.graph)
+    same_policies(graph, graph.record(), reading, delete=delete)
+    took = own_taken(version.store, record) or {}
+    known = graph.record().summary["columns"]
+    if not all((entry := took.get(file.key)) and entry.changed and entry.version == version.run for file in files):
+        return
+    now = open_edges(source, reading).columns_to_ask
+    for role in sorted(asked.model_fields_set & known.keys() & now.keys()):
+        if now[role] != known[role]:
+            raise InputError(
+                f"{name_of(source)}: version {version.run} took it with {role} = {known[role]!r}, and {now[role]!r} is"
+                " asked for; nothing was changed: take its rows away first, as they were read (update --delete), then"
+                " join it"
+            )
 
 
 OF_LINES = ("matrix", "baskets")

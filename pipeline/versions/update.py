@@ -26,7 +26,7 @@ from bicliq.pipeline.placement.where import check_backends, place_changes
 from bicliq.pipeline.results.changes import changes_between
 from bicliq.pipeline.run import Job, Observer, chosen, finish, timed, work_through
 from bicliq.pipeline.settings import NotifySettings, Settings
-from bicliq.pipeline.stages.extend import Extended, extend, same_policies
+from bicliq.pipeline.stages.extend import Extended, extend
 from bicliq.pipeline.stages.limits import GraphNeeds, Limits, MemoryRoom
 from bicliq.pipeline.stages.plan import plan_run
 from bicliq.pipeline.stages.planned import read_plan
@@ -42,6 +42,7 @@ from bicliq.pipeline.store.manifest import moment_after
 from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.records import (
     FORMAT,
+    Compared,
     LayerRows,
     Manifest,
     PlanRecord,
@@ -71,6 +72,7 @@ from bicliq.pipeline.versions.layer import (
 from bicliq.pipeline.versions.portions import Found, find_changes
 from bicliq.pipeline.versions.rollback import make_latest
 from bicliq.pipeline.versions.sources import (
+    as_it_was_taken,
     name_of_key,
     reading_of,
     refuse_changed,
@@ -212,10 +214,9 @@ class _Update:
             self._files = source_files(self._source)
         taken = self._taken_by()
         if taken is not None:
-            graph, asked = self._store.graph(self._graph), self._settings.ingest
-            if asked.model_fields_set:
+            if (asked := self._settings.ingest).model_fields_set:
                 reading = reading_of(self._source, self._origin["reading"], asked, delete=self._delete)
-                same_policies(graph, graph.record(), reading, delete=self._delete)
+                as_it_was_taken(self._source, self._files, asked, reading, self._store.run(taken), delete=self._delete)
             return self._without_change(taken, "taken", f"version {taken} took the same files in the same way")
         with timed("extend", self._observer, self._seconds):
             extended = self._extended()
@@ -415,6 +416,7 @@ class _Update:
             with timed("compare", self._observer, self._seconds):
                 found = changes_between(open_run(self._store, self._folder.run), self._parent.run)
                 changed = {"appeared": found.count("appeared"), "vanished": found.count("vanished")}
+                self._folder.write(Compared.at, Compared(**changed))
         record = self._record(
             self._folder.run, self._folder.published(), "full run", way.reason, extended, None, summary.bytes
         )
@@ -554,10 +556,8 @@ class _Update:
         added: int,
     ) -> UpdateRecord:
         nothing = 0 if how in ("nothing", "taken") else None
-        changed: dict[str, Any] = {
-            name: nothing if did is None else getattr(did, name) for name in ("appeared", "vanished")
-        }
-        seconds = self._seconds
+        names = ("appeared", "vanished")
+        changed: dict[str, Any] = {name: nothing if did is None else getattr(did, name) for name in names}
         return UpdateRecord(
             version=run,
             parent=self._parent.run,
@@ -578,7 +578,7 @@ class _Update:
             workers=0 if did is None else did.workers,
             placement={} if did is None else did.placement,
             bytes=added,
-            seconds={**seconds, "total": round(sum(seconds.values()), 6)},
+            seconds={**self._seconds, "total": round(sum(self._seconds.values()), 6)},
             in_step=self._in_step,
             account=NOTHING_READ if extended is None else account(extended.record.summary),
         )
