@@ -68,7 +68,7 @@ def matrix_table(
     owners = np.repeat(np.arange(len(tied)), [len(some) for some in tied.values()])
     right = words_column(list(map(str, labels.values())))
     numbers = None if settings.ids == "text" else plain_numbers(right)
-    weights = [values[place].take(pa.array(some)) for place, some in tied.items()]
+    weights = [values[place].take(pa.array(some)).cast(pa.float64()) for place, some in tied.items()]
     table = pa.table(
         {
             "left": left if rows is None else rows.take(left),
@@ -82,11 +82,15 @@ def matrix_table(
             f"{name}: its index names its rows, and column {shown(columns[0])} was taken for cells; leave it out, or say"
             f" left = {columns[0]!r}, if it names them",
         )
-    cells = [np.nan_to_num(some.to_numpy(zero_copy_only=False)) for some in values.values()]
-    if cells and are_sums(cells[:-1], cells[-1]):
+    cells = list(values.values())  # one at a time as numbers: all would be 8 bytes a cell
+    if (
+        cells
+        and _numbers(cells[-1]).max(initial=0) > 1
+        and are_sums(list(map(_numbers, cells[:-1])), _numbers(cells[-1]))
+    ):
         said = (*said, told_sums(name, list(labels.values())[-1]))
-    above = [some[:-1].sum() for some in cells]
-    sums = n > 2 and are_sums([above, [0.0] * len(above)], [some[-1] for some in cells])
+    above, last = np.array([(some[:-1].sum(), some[-1]) for some in map(_numbers, cells) if n > 2]).reshape(-1, 2).T
+    sums = n > 2 and are_sums([above, np.zeros(len(above))], last)
     used = np.bincount(values_of(left), minlength=n) > 0
     empty_rows = pa.array(np.flatnonzero(~used))
     names = (right if numbers is None else numbers).take(
@@ -116,8 +120,13 @@ def _refuse_missing(name: str, called: str, cells: pa.Array) -> None:
         )
 
 
+def _numbers(cells: pa.Array) -> Any:
+    """Cells in NumPy, those that are missing as 0."""
+    return np.nan_to_num(cells.to_numpy(zero_copy_only=False))
+
+
 def _cells(name: str, called: str, column: pa.Array | pa.ChunkedArray, named: bool) -> pa.Array:
-    """A column as float64; text as the cells of text files, in which nothing is no edge."""
+    """A column as numbers; text as the cells of text files, in which nothing is no edge."""
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_null(kind):
@@ -131,7 +140,7 @@ def _cells(name: str, called: str, column: pa.Array | pa.ChunkedArray, named: bo
         numbers = pa.array([0.0 if text is None else cell(text) for text in said], pa.float64(), from_pandas=True)
         return pc.if_else(pc.is_null(encoded.indices), 0.0, numbers.take(encoded.indices))
     try:
-        return pc.cast(pc.cast(column, pa.int8()) if pa.types.is_boolean(kind) else column, pa.float64())
+        return pc.cast(column, pa.int8() if pa.types.is_boolean(kind) else pa.float64())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise InputError(
             f"{name}, column {shown(called)}: is of type {kind}, which is no cell of a matrix; leave the column out"
