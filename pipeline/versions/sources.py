@@ -148,7 +148,7 @@ def as_it_was_taken(
         if now[role] != known[role]:
             raise InputError(
                 f"{name_of(source)}: version {version.run} took it with {role} = {known[role]!r}, and {now[role]!r} is"
-                " asked for; nothing was changed: take its rows away first, as they were read (update --delete), then"
+                " asked for; nothing was changed: take its rows away first, as they were read (bicliq update --delete), then"
                 " join it"
             )
 
