@@ -69,7 +69,7 @@ def find_in_step(
     refuse_gpu(settings)
     started = time.perf_counter()
     table = stored_table(source) if isinstance(source, GraphFolder) else read_timed(source, settings)
-    part = Part(bipartite_of(table), table.left_ids, table.right_ids, fold=table.summary["policies"]["fold"])
+    part = Part(bipartite_of(table), table.left_ids, table.right_ids, fold=table.summary.policies["fold"])
     part.limit_degree("left", asked.max_left_degree)
     part.limit_degree("right", asked.max_right_degree)
     part.stay_within(asked.within)
@@ -125,7 +125,7 @@ def find_in_step(
         page = (record, table.summary, part.graph, members, sides, told)
         record["report"] = write_page(report, lambda: find_page(*page), overwrite=True)
     stored = isinstance(source, GraphFolder)
-    return {**record, **account(table.summary if not stored else account_of_rows(table))}
+    return {**record, **(account(account_of_rows(table)) if stored else table.summary.account)}
 
 
 def _searched(found: InStep, best: Best, until: Any, tell: Tell | None) -> kernels.EnumerationResult:

@@ -33,7 +33,7 @@ from bicliq.pipeline.stages.planned import read_plan
 from bicliq.pipeline.stages.rejoin import Does, rejoin
 from bicliq.pipeline.stages.revise import revise, slide
 from bicliq.pipeline.stages.window import left_out
-from bicliq.pipeline.store.account import NOTHING_READ, account
+from bicliq.pipeline.store.account import NOTHING_READ
 from bicliq.pipeline.store.biclique_reader import LargerSides
 from bicliq.pipeline.store.bicliques import MASK
 from bicliq.pipeline.store.entries import Check, LargestOfRun
@@ -47,6 +47,7 @@ from bicliq.pipeline.store.records import (
     LayerRows,
     Manifest,
     PlanRecord,
+    Reading,
     RunRecord,
     SourceFile,
     Updated,
@@ -206,7 +207,7 @@ class _Update:
         _refuse_unfit(self._parent, self._before)
         self._checks: list[Check] = []
         self.committed: RunRecord | None = None  # the record of the version, where layers hold it
-        self._source = taken_from(source, self._origin["reading"], settings.ingest, delete=delete)
+        self._source = taken_from(source, self._origin[1], settings.ingest, delete=delete)
 
     def done(self) -> UpdateRecord:
         """Take the table, unless it was taken."""
@@ -215,7 +216,7 @@ class _Update:
         taken = self._taken_by()
         if taken is not None:
             if (asked := self._settings.ingest).model_fields_set:
-                reading = reading_of(self._source, self._origin["reading"], asked, delete=self._delete)
+                reading = reading_of(self._source, self._origin[1], asked, delete=self._delete)
                 as_it_was_taken(self._source, self._files, asked, reading, self._store.run(taken), delete=self._delete)
             return self._without_change(taken, "taken", f"version {taken} took the same files in the same way")
         with timed("extend", self._observer, self._seconds):
@@ -236,7 +237,7 @@ class _Update:
 
     def _extended(self) -> Extended:
         """Read the table, and make the graph of the version."""
-        reading = reading_of(self._source, self._origin["reading"], self._settings.ingest, delete=self._delete)
+        reading = reading_of(self._source, self._origin[1], self._settings.ingest, delete=self._delete)
         graph, limit = self._store.graph(self._graph), self._settings.search.memory_limit
         MemoryRoom.within(limit).require(EXTENDED.of(*stored_sizes(graph)), f"{graph.uri}: to change the graph")
         how: Any = {"backend": self._settings.data_backend, "memory_limit": limit}
@@ -272,13 +273,12 @@ class _Update:
         return self._store.run(self._before.asked.base)
 
     @cached_property
-    def _origin(self) -> dict[str, Any]:
+    def _origin(self) -> tuple[str, Reading]:
         """The table of the first run, which all versions of it are of, and how it was read."""
-        asked, graph = self._before.asked, self._store.graph(self._graph).record()
+        asked, read = self._before.asked, self._store.graph(self._graph).record().summary
         if asked.table is not None:
-            return {"table": asked.table, "reading": asked.reading}
-        reading = {name: graph.summary[name] for name in ("columns", "policies")}
-        return {"table": graph.source["uri"], "reading": {"format": graph.source["format"], **reading}}
+            return asked.table, asked.reading
+        return read.source.uri, Reading(read.source.format, read.columns, read.policies)
 
     def _taken_by(self) -> str | None:
         """The version that took these files already, if one did and nothing undid it since.
@@ -338,7 +338,8 @@ class _Update:
             created=dt.datetime.now(dt.UTC).isoformat(),
             parent=self._parent.run,
             beside=self._beside,
-            **self._origin,
+            table=self._origin[0],
+            reading=self._origin[1],
             **self._taken_before(),
             holds_taken_alone=holds_taken_alone(self._store, before)
             and not self._delete
@@ -351,13 +352,13 @@ class _Update:
             reason=way.reason,
             deleted=self._delete,
             files=[replace(file, uri=file.name) for file in self._files],
-            rows_read=summary["rows_read"],
+            rows_read=summary.rows_read,
             edges=len(extended.left),
             unchanged=extended.unchanged,
             checks=self._checks,
             gone=len(extended.gone[0]),
-            dropped_by_window=summary["dropped_by_window"],
-            left_window=summary.get("left_window", 0),
+            dropped_by_window=summary.dropped_by_window,
+            left_window=summary.left_window or 0,
         )
         if way.how == "changes" and changes is not None:
             try:
@@ -566,12 +567,12 @@ class _Update:
             reason=reason,
             deleted=self._delete,
             sources=[file.name for file in self._files],
-            rows_read=0 if extended is None else int(extended.record.summary["rows_read"]),
+            rows_read=0 if extended is None else extended.record.summary.rows_read,
             edges=0 if extended is None else len(extended.left),
             unchanged=0 if extended is None else extended.unchanged,
             gone=0 if extended is None else len(extended.gone[0]),
-            dropped_by_window=0 if extended is None else int(extended.record.summary["dropped_by_window"]),
-            left_window=0 if extended is None else int(extended.record.summary.get("left_window", 0)),
+            dropped_by_window=0 if extended is None else extended.record.summary.dropped_by_window,
+            left_window=0 if extended is None else extended.record.summary.left_window or 0,
             **changed,
             **{name: getattr(manifest, name) for name in OF_THE_MANIFEST},
             checks=[asdict(check) for check in self._checks],
@@ -580,7 +581,7 @@ class _Update:
             bytes=added,
             seconds={**self._seconds, "total": round(sum(self._seconds.values()), 6)},
             in_step=self._in_step,
-            account=NOTHING_READ if extended is None else account(extended.record.summary),
+            account=NOTHING_READ if extended is None else extended.record.summary.account,
         )
 
 

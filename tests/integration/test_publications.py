@@ -152,10 +152,10 @@ def test_the_last_run_of_a_source_is_found_among_others(tmp_path):
     store = Store.open(settings_of(tmp_path).store)
     for name, number in ((first, 0), (second, 1)):
         summary = store.run(name).graph.record().summary
-        check_input(store, name, {**summary, "rows_read": 2 * summary["rows_read"]}, CheckSettings())
+        check_input(store, name, {**summary, "rows_read": 2 * summary.rows_read}, CheckSettings())
         found = store.run(name).read(Checks)
         assert (found.last, found.checks[0].value) == (name, 1.0)
-        assert summary["source"]["uri"].endswith(f"{number}.csv")
+        assert summary.source.uri.endswith(f"{number}.csv")
 
 
 def test_nothing_of_the_log_is_written_again(tmp_path):
