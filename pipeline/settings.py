@@ -348,48 +348,72 @@ class ClusterSettings(_Frozen):
     )
 
 
-class CheckSettings(_Frozen):
-    """Thresholds of the checks of the input; without one, a value is measured and passes."""
+def _two_levels(value: Any) -> Any:
+    parts = value.split(":") if isinstance(value, str) else value if isinstance(value, list | tuple) else (value,)
+    try:
+        levels = [None if part is None or part == "" else float(str(part)) for part in parts]
+    except ValueError:
+        levels = []
+    if levels in ([], [None], [None, None]) or len(levels) > 2 or not all(n is None or n >= 0 for n in levels):
+        raise ValueError("write above which number it warns, and above which it fails: 0.1:0.5, 0.1, or :0.5")
+    return (*levels, None)[:2]
 
-    rows_warn: float | None = Field(
+
+def _shares(levels: tuple[float | None, ...]) -> tuple[float | None, ...]:
+    if max(filter(None, levels), default=0) > 1:
+        raise ValueError("a share is 1 at most")
+    return levels
+
+
+Levels = Annotated[tuple[float | None, float | None], BeforeValidator(_two_levels)]
+Shares = Annotated[Levels, AfterValidator(_shares)]
+
+OLD_NAMES = {
+    ("checks", f"{name}_{level}"): f"{name}_above"
+    for name in ("rows", "dropped", "labels", "degree", "paths")
+    for level in ("warn", "fail")
+}
+"""Settings of before, which are taken still, and which setting they became a part of."""
+
+
+class CheckSettings(_Frozen):
+    """Above what the checks of the input warn and fail: 0.1:0.5, 0.1 to warn alone, :0.5 to fail.
+
+    Without such levels a value is measured and passes.
+    """
+
+    rows_above: Levels | None = Field(
         None,
-        ge=0,
-        description="Change of the number of rows since the last run of this source, as a share, above which a check warns.",
+        description="Change of the number of rows since the last run of this source, as a share above which it warns, and"
+        " fails (0.1:0.5).",
     )
-    rows_fail: float | None = Field(
+    dropped_above: Shares | None = Field(
+        None, description="Share of the rows that ingest drops above which it warns, and fails (0.01:0.2)."
+    )
+    labels_above: Shares | None = Field(
         None,
-        ge=0,
-        description="Change of the number of rows since the last run of this source, as a share, above which a check fails.",
+        description="Share of the labels that the last run of this source did not have above which it warns, and fails"
+        " (0.3:0.5).",
     )
-    dropped_warn: float | None = Field(
-        None, ge=0, le=1, description="Share of the rows that ingest drops, above which a check warns."
+    degree_above: Levels | None = Field(
+        None, description="Most edges of a vertex above which it warns, and fails (1e5:1e6)."
     )
-    dropped_fail: float | None = Field(
-        None, ge=0, le=1, description="Share of the rows that ingest drops, above which a check fails."
-    )
-    labels_warn: float | None = Field(
-        None,
-        ge=0,
-        le=1,
-        description="Share of the labels that the last run of this source did not have, above which a check warns.",
-    )
-    labels_fail: float | None = Field(
-        None,
-        ge=0,
-        le=1,
-        description="Share of the labels that the last run of this source did not have, above which a check fails.",
-    )
-    degree_warn: float | None = Field(None, ge=0, description="Most edges of a vertex, above which a check warns.")
-    degree_fail: float | None = Field(None, ge=0, description="Most edges of a vertex, above which a check fails.")
-    paths_warn: float | None = Field(
-        None, ge=0, description="Estimated work of the search in paths of two edges, above which a check warns."
-    )
-    paths_fail: float | None = Field(
-        None, ge=0, description="Estimated work of the search in paths of two edges, above which a check fails."
+    paths_above: Levels | None = Field(
+        None, description="Work of the search in paths of two edges above which it warns, and fails (1e11:1e12)."
     )
     on_fail: Literal["stop", "flag"] = Field(
         "stop", description="Whether a failed check stops the run before its search, or is marked in the manifest."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _old_names(cls, given: Any) -> Any:
+        old = [(name, now) for (_, name), now in OLD_NAMES.items() if isinstance(given, dict) and name in given]
+        for name, now in old:
+            if now in given:
+                raise ValueError(f"{name} is a part of {now} by now, which is given, too; leave {name} out")
+        parts = {now: [given.get(f"{now[:-6]}_{level}") for level in ("warn", "fail")] for _, now in old}
+        return {name: value for name, value in given.items() if name not in dict(old)} | parts if old else given
 
 
 def _webhook(url: str) -> str:
@@ -564,7 +588,7 @@ def _refuse_unknown_variables() -> None:
     """Refuse a variable that looks like a setting and is none, as a key of the settings file."""
     from bicliq.pipeline.errors import InputError
 
-    known = {variable_of(path) for path, _ in fields_of()} | OTHER_VARIABLES.keys()
+    known = {variable_of(path) for path in (*OLD_NAMES, *dict(fields_of()))} | OTHER_VARIABLES.keys()
     for name in sorted(os.environ):
         if name.upper().startswith("BICLIQ_") and name.upper() not in known:
             guess = did_you_mean(name.upper(), known)

@@ -41,7 +41,7 @@ def check_input(store: Store, run: str, summary: Summary, asked: CheckSettings) 
     source = summary.source.uri
     last = _last_run(store, run, source)
     rows = summary.rows_read
-    compare_labels = last is not None and (asked.labels_warn, asked.labels_fail) != (None, None)
+    compare_labels = last is not None and asked.labels_above is not None
     values: dict[str, float | None] = {
         "rows": None if last is None else abs(rows - last.rows) / max(last.rows, 1),
         "dropped": summary.dropped / max(rows, 1),
@@ -108,7 +108,7 @@ def read_checks(folder: RunFolder) -> list[Check]:
 
 
 def _judged(name: str, value: float | None, asked: CheckSettings) -> Check:
-    limits = {level: getattr(asked, f"{name}_{level}") for level in ("warn", "fail")}
+    limits = dict(zip(("warn", "fail"), getattr(asked, f"{name}_above") or (None, None), strict=True))
     over = [
         level for level in ("fail", "warn") if value is not None and limits[level] is not None and value > limits[level]
     ]

@@ -160,8 +160,9 @@ OF_LINES = ("matrix", "baskets")
 def reading_of(source: Edges, known: Reading, asked: IngestSettings, *, delete: bool) -> IngestSettings:
     """Return how an update's table is read: as the base's was, but for what is given.
 
-    `known`: what is recorded of the base's table. `asked`: what is given for this table: only fields that were set count. `delete`: whether its
-    edges are taken away: weights are then read only to filter by.
+    `known`: what is recorded of the base's table. `asked`: what is given for this table: only
+    fields that were set count. `delete`: whether its edges are taken away: weights are then read
+    only to filter by.
 
     Columns are those of the base where both tables are of formats in which columns are chosen. A
     format with fixed columns has its own. A table in memory was opened with what it is read by.
