@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -36,6 +36,7 @@ from bicliq.pipeline.stages.window import left_out
 from bicliq.pipeline.store.account import NOTHING_READ, account
 from bicliq.pipeline.store.biclique_reader import LargerSides
 from bicliq.pipeline.store.bicliques import MASK
+from bicliq.pipeline.store.entries import Check, LargestOfRun
 from bicliq.pipeline.store.layout import GraphFolder, RunFolder, Store
 from bicliq.pipeline.store.log import Overtaken, make_next, refuse_many_writers
 from bicliq.pipeline.store.manifest import moment_after
@@ -52,7 +53,6 @@ from bicliq.pipeline.store.records import (
     Version,
 )
 from bicliq.pipeline.store.results import open_run
-from bicliq.pipeline.store.sizes import rank
 from bicliq.pipeline.store.states import OpenedRun, latest_run, read_run
 from bicliq.pipeline.store.taken import all_taken, holds_taken_alone, own_taken, take, with_taken
 from bicliq.pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of, parts_of
@@ -204,7 +204,7 @@ class _Update:
         self._parent = store.run(parent)
         self._before = read_run(self._parent)
         _refuse_unfit(self._parent, self._before)
-        self._checks: list[dict[str, Any]] = []
+        self._checks: list[Check] = []
         self.committed: RunRecord | None = None  # the record of the version, where layers hold it
         self._source = taken_from(source, self._origin["reading"], settings.ingest, delete=delete)
 
@@ -498,7 +498,7 @@ class _Update:
         before, plan, made = self._before_layer(below), self._published[1], extended.record
         total = int(before.digest, 16) + int(appeared.digest, 16) - int(vanished.digest, 16)
         histograms: dict[str, Any] = {
-            name: histogram_after(getattr(before, name), vanished.sizes[side], appeared.sizes[side])
+            name: histogram_after(getattr(before, name), getattr(vanished.sizes, side), getattr(appeared.sizes, side))
             for side, name in (("left", "left_histogram"), ("right", "right_histogram"))
         }
         manifest = Manifest(
@@ -535,14 +535,14 @@ class _Update:
             return below[-1].record.version.manifest
         return self._published[0] if self._base.run == self._parent.run else self._base.published()
 
-    def _largest(self, record: RunRecord, before: Manifest) -> Any:
+    def _largest(self, record: RunRecord, before: Manifest) -> LargestOfRun | None:
         """The largest biclique of the version, which is not committed yet."""
         plan, base = self._published[1], self._base
         asked = self._before.asked if base.run == self._parent.run else base.record()
         commits = {number: part.commit for number, part in self._before.parts.items() if part.base is not None}
         parts = parts_of(base, asked, plan.digest, commits, layers_of(self._store, record))
-        largest, gone = before.largest, record.version.vanished.sizes["largest"]
-        may_be_gone = largest is not None and gone is not None and rank(gone) >= rank(largest)
+        largest, gone = before.largest, record.version.vanished.sizes.largest
+        may_be_gone = largest is not None and gone is not None and gone.rank >= largest.rank
         return largest_after(largest, parts, read=may_be_gone)
 
     def _record(
@@ -574,7 +574,7 @@ class _Update:
             left_window=0 if extended is None else int(extended.record.summary.get("left_window", 0)),
             **changed,
             **{name: getattr(manifest, name) for name in OF_THE_MANIFEST},
-            checks=self._checks,
+            checks=[asdict(check) for check in self._checks],
             workers=0 if did is None else did.workers,
             placement={} if did is None else did.placement,
             bytes=added,
