@@ -318,13 +318,12 @@ def cluster_ahead(settings: Settings) -> Iterator[StartedAhead | None]:
     None where that has to be seen first: whether one is worth its start, or a GPU. One that nobody
     took is closed, and not waited for.
     """
-    cluster, asked = settings.cluster, {"data": settings.data_backend, "search": settings.search.backend}
+    cluster = settings.cluster
     sure = cluster.local is False or (cluster.local is None and cluster.workers is not None)
-    settled = [_settled(stage, backend) for stage, backend in asked.items()]
-    if not sure or cluster.scheduler is not None or None in settled or why_no_cluster() is not None:
+    data, search = _settled("data", settings.data_backend), _settled("search", settings.search.backend)
+    if not sure or cluster.scheduler is not None or data is None or search is None or why_no_cluster() is not None:
         yield None
         return
-    data, search = settled
     ahead = StartedAhead(cluster, search, data)
     try:
         yield ahead
