@@ -62,7 +62,7 @@ class StartedAhead:
             started.set_exception(error)
 
     def taken(self, *asked: Any) -> Any | None:
-        """Return the cluster when it has started; None where another one is asked for, or it is taken."""
+        """Return the cluster as soon as it has started; None where another one is asked for."""
         if self._started is None or asked != self._asked:
             return None
         started, self._started = self._started, None

@@ -92,8 +92,9 @@ def count_partitions(
     (`plan_count`). `settings`: where and on how many threads, and whether files that are there are
     checked. `progress`: called in the thread of the caller: as the count begins, and as each
     partition ends. `dashboard`: called with the address of the Dask dashboard, where a cluster
-    counts. `ahead`: a cluster that is starting already. Returns how many this call counted. Raises BicliqError where partitions failed, after
-    all others were counted; or where the cluster was lost.
+    counts. `ahead`: a cluster that is starting already. Returns how many this call counted. Raises
+    BicliqError where partitions failed, after all others were counted; or where the cluster was
+    lost.
     """
     placement = place_partitions(store.run(run).planned, settings, not_worth=NOT_WORTH)
     with store.run(run).claim_run(settings.second_run), placement.opened(ahead) as client:
