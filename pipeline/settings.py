@@ -33,6 +33,7 @@ from pydantic_settings import (
 )
 
 from bicliq.pipeline.bounds import MOST_THREADS
+from bicliq.pipeline.levels import OLD_NAMES, Levels, Shares, in_new_names
 from bicliq.pipeline.settings_file import SETTINGS_FILE, SettingsFile
 from bicliq.pipeline.times import LONGEST, parse_duration, parse_jump, parse_time, written_duration
 from bicliq.pipeline.variables import OTHER_VARIABLES, PREFIX, did_you_mean, variable_of
@@ -348,34 +349,6 @@ class ClusterSettings(_Frozen):
     )
 
 
-def _two_levels(value: Any) -> Any:
-    parts = value.split(":") if isinstance(value, str) else value if isinstance(value, list | tuple) else (value,)
-    try:
-        levels = [None if part is None or part == "" else float(str(part)) for part in parts]
-    except ValueError:
-        levels = []
-    if levels in ([], [None], [None, None]) or len(levels) > 2 or not all(n is None or n >= 0 for n in levels):
-        raise ValueError("write above which number it warns, and above which it fails: 0.1:0.5, 0.1, or :0.5")
-    return (*levels, None)[:2]
-
-
-def _shares(levels: tuple[float | None, ...]) -> tuple[float | None, ...]:
-    if max(filter(None, levels), default=0) > 1:
-        raise ValueError("a share is 1 at most")
-    return levels
-
-
-Levels = Annotated[tuple[float | None, float | None], BeforeValidator(_two_levels)]
-Shares = Annotated[Levels, AfterValidator(_shares)]
-
-OLD_NAMES = {
-    ("checks", f"{name}_{level}"): f"{name}_above"
-    for name in ("rows", "dropped", "labels", "degree", "paths")
-    for level in ("warn", "fail")
-}
-"""Settings of before, which are taken still, and which setting they became a part of."""
-
-
 class CheckSettings(_Frozen):
     """Above what the checks of the input warn and fail: 0.1:0.5, 0.1 to warn alone, :0.5 to fail.
 
@@ -405,15 +378,7 @@ class CheckSettings(_Frozen):
         "stop", description="Whether a failed check stops the run before its search, or is marked in the manifest."
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _old_names(cls, given: Any) -> Any:
-        old = [(name, now) for (_, name), now in OLD_NAMES.items() if isinstance(given, dict) and name in given]
-        for name, now in old:
-            if now in given:
-                raise ValueError(f"{name} is a part of {now} by now, which is given, too; leave {name} out")
-        parts = {now: [given.get(f"{now[:-6]}_{level}") for level in ("warn", "fail")] for _, now in old}
-        return {name: value for name, value in given.items() if name not in dict(old)} | parts if old else given
+    _old_names = model_validator(mode="before")(in_new_names)
 
 
 def _webhook(url: str) -> str:

@@ -181,7 +181,8 @@ LOG_OPTIONS = (
 
 def settings_options(takes: Iterable[str]) -> dict[tuple[str, ...], inspect.Parameter]:
     """Make the options of the settings that a command takes, each with the path of its setting."""
-    from bicliq.pipeline.settings import OLD_NAMES, fields_of
+    from bicliq.pipeline.levels import OLD_NAMES
+    from bicliq.pipeline.settings import fields_of
 
     wanted = {entry for entry in takes if not entry.startswith("-")}
     unwanted = {entry[1:] for entry in takes} - wanted

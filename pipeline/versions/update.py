@@ -33,7 +33,7 @@ from bicliq.pipeline.stages.planned import read_plan
 from bicliq.pipeline.stages.rejoin import Does, rejoin
 from bicliq.pipeline.stages.revise import revise, slide
 from bicliq.pipeline.stages.window import left_out
-from bicliq.pipeline.store.account import NOTHING_READ
+from bicliq.pipeline.store.account import Summary
 from bicliq.pipeline.store.biclique_reader import LargerSides
 from bicliq.pipeline.store.bicliques import MASK
 from bicliq.pipeline.store.entries import Check, LargestOfRun
@@ -557,8 +557,7 @@ class _Update:
         added: int,
     ) -> UpdateRecord:
         nothing = 0 if how in ("nothing", "taken") else None
-        names = ("appeared", "vanished")
-        changed: dict[str, Any] = {name: nothing if did is None else getattr(did, name) for name in names}
+        read = Summary() if extended is None else extended.record.summary
         return UpdateRecord(
             version=run,
             parent=self._parent.run,
@@ -567,13 +566,14 @@ class _Update:
             reason=reason,
             deleted=self._delete,
             sources=[file.name for file in self._files],
-            rows_read=0 if extended is None else extended.record.summary.rows_read,
+            rows_read=read.rows_read,
             edges=0 if extended is None else len(extended.left),
             unchanged=0 if extended is None else extended.unchanged,
             gone=0 if extended is None else len(extended.gone[0]),
-            dropped_by_window=0 if extended is None else extended.record.summary.dropped_by_window,
-            left_window=0 if extended is None else extended.record.summary.left_window or 0,
-            **changed,
+            dropped_by_window=read.dropped_by_window,
+            left_window=read.left_window or 0,
+            appeared=nothing if did is None else did.appeared,
+            vanished=nothing if did is None else did.vanished,
             **{name: getattr(manifest, name) for name in OF_THE_MANIFEST},
             checks=[asdict(check) for check in self._checks],
             workers=0 if did is None else did.workers,
@@ -581,7 +581,7 @@ class _Update:
             bytes=added,
             seconds={**self._seconds, "total": round(sum(self._seconds.values()), 6)},
             in_step=self._in_step,
-            account=NOTHING_READ if extended is None else extended.record.summary.account,
+            account=read.account,
         )
 
 
