@@ -35,8 +35,9 @@ LATEST = 253_402_300_800
 def unix_seconds(times: pa.Array, head: bool = True) -> pa.Array:
     """Unix seconds (float64) of numbers, ISO text, or Arrow dates and timestamps.
 
-    Without a zone they are UTC; what is finer than a microsecond is left out. Whether numbers are seconds at all is told at the head of a column:
-    counters and seconds of a day come by years and Excel's days further down.
+    Without a zone they are UTC; what is finer than a microsecond is left out. Whether numbers are
+    seconds at all is told at the head of a column: counters and seconds of a day come by years and
+    Excel's days further down.
 
     Raises pyarrow.ArrowInvalid where one is none of these, or most are numbers as 20260131, which
     may be dates.

@@ -195,7 +195,7 @@ class FindAsked:
         return kernels.SurpriseTerms.unit if beyond_chance else self.min_surprise
 
     def why_none(self, found: bool, proven: bool) -> str | None:
-        """Say why no group is worth what was asked for, where that is surprise and none was found."""
+        """Say why no group has the surprise that was asked for, where none was found."""
         if self.by != "surprise" or found:
             return None
         least, does = self.min_surprise, "adds" if self.diverse else "has"
