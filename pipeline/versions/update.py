@@ -326,7 +326,6 @@ class _Update:
         before = self._before.asked
         with timed("prepare", self._observer, self._seconds):
             changes, way = self._way(extended)
-        summary = extended.record.summary
         asked = RunRecord(
             run=self._folder.run,
             graph=extended.record.graph,
@@ -352,13 +351,13 @@ class _Update:
             reason=way.reason,
             deleted=self._delete,
             files=[replace(file, uri=file.name) for file in self._files],
-            rows_read=summary.rows_read,
+            rows_read=extended.record.summary.rows_read,
             edges=len(extended.left),
             unchanged=extended.unchanged,
             checks=self._checks,
             gone=len(extended.gone[0]),
-            dropped_by_window=summary.dropped_by_window,
-            left_window=summary.left_window or 0,
+            dropped_by_window=extended.record.summary.dropped_by_window,
+            left_window=extended.record.summary.left_window or 0,
         )
         if way.how == "changes" and changes is not None:
             try:
