@@ -242,10 +242,9 @@ def top_bicliques(
         )
     graph, on_gpu = Packed.of(starts, columns, n_columns), Backend(backend) is Backend.CUDA
     if on_gpu:
-        reason = why_not("cuda") or gpu_cannot_find(
-            wanted, diverse=diverse, edge_weights=edge_weights is not None, time_limit=time_limit
-        )
-        if reason is not None:
+        of_edges = edge_weights is not None
+        reason = gpu_cannot_find(wanted, diverse=diverse, edge_weights=of_edges, time_limit=time_limit)
+        if reason := why_not("cuda") or reason:
             raise BackendError(f"backend 'cuda' cannot find this: {reason}")
     chosen = chosen_side(side, graph, backend) if on_gpu or side != "auto" else _faster_side(graph)
     least = max(least_units(min_value, unit), 1) if diverse else least_units(min_value, unit)
