@@ -15,23 +15,17 @@ from bicliq.kernels.cpu import load_extension, wait_for
 from bicliq.kernels.errors import memory_is_capacity
 from bicliq.kernels.finding import (
     MOST_ANSWERS,
-    NO_TERMS,
-    NONE,
-    OBJECTIVES,
     FindProgress,
     FindResult,
     Group,
-    Objective,
     check_time_limit,
     checked_sizes,
-    least_units,
     numbers_of_kept,
-    sums_of_edges,
-    terms_of,
     top_bicliques,
 )
 from bicliq.kernels.rows import occurrences, of_entries
 from bicliq.kernels.surprise import SurpriseTerms
+from bicliq.kernels.worth import NO_TERMS, NONE, OBJECTIVES, Objective, least_units, sums_of_edges, terms_of
 
 MOST_MISSING = 255
 """A node holds a bit set for each number of pairs that a member may miss."""

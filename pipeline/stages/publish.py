@@ -95,7 +95,7 @@ def publish(
 def _explained(
     folder: RunFolder, asked: RunRecord, plan: PlanRecord, missing: list[int], limited_by: str | None
 ) -> dict[int, str]:
-    """Why partitions that are missing failed; refuse a run where no limit or failure explains all."""
+    """Why missing partitions failed; refuse a run where no limit or failure explains all."""
     failed = {n: reason for n, reason in folder.failures().items() if n in missing}
     if asked.parent is not None or (limited_by is None and set(missing) != set(failed)):
         raise StorageError(

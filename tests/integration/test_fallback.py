@@ -30,7 +30,7 @@ from bicliq.pipeline.stages.verify import verify
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.update import update
-from tests import host_cupy, host_kernels
+from tests import host_counts, host_cupy
 from tests.host_cupy import HostCupy
 from tests.integration.stored_graphs import put_graph
 from tests.integration.test_resume import GRAPH
@@ -205,7 +205,7 @@ def counting_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[HostCupy]:
     monkeypatch.setattr(count_partitions, "NOT_WORTH", None)
     monkeypatch.setattr(where, "AUTO_PATHS", 0)
     monkeypatch.setattr(fallback, "_reasons", [])
-    with host_cupy.installed(HostCupy(host_kernels.COUNTS, memory=1 << 24), monkeypatch) as cupy:
+    with host_cupy.installed(HostCupy(host_counts.COUNTS, memory=1 << 24), monkeypatch) as cupy:
         yield cupy
 
 

@@ -159,7 +159,7 @@ def test_what_a_gpu_has_judged_is_what_the_cpu_finds(batch, least, threads, in_g
         patch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
         if in_groups:
             patch.setattr("bicliq.kernels.changes.PATHS_A_SEARCH", 20)
-            patch.setattr("bicliq.kernels.changes.COPIED_AT_ONCE", 3)
+            patch.setattr("bicliq.kernels.sharing.COPIED_AT_ONCE", 3)
         gpu = HostCupy({**host_kernels.ENUMERATION, **host_changes.CHANGES})
         with host_cupy.installed(gpu, patch), tuned(Tuning(most_multiprocessors=1)):
             found = found_by(*batch, least, threads=threads, backend="cuda")
