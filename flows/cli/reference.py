@@ -18,7 +18,7 @@ from typing import Any
 from bicliq.flows.cli.app import application
 from bicliq.flows.cli.options import TAKES, choices_of, settings_options
 from bicliq.pipeline.settings import fields_of
-from bicliq.pipeline.variables import OTHER_VARIABLES
+from bicliq.pipeline.variables import OTHER_VARIABLES, VARIABLES_OF_TESTS
 
 NOTE = "<!-- made by `make docs`: change the code, not this page -->"
 
@@ -44,7 +44,9 @@ def settings_page() -> str:
         choices = f" [{', '.join(choices_of(field))}]" if choices_of(field) else ""
         lines.append(f"| `{path[-1]}` | {default} | {_cell(field.description)}{choices} |")
     lines += ["", "## Other variables", "", "| variable | meaning |", "|---|---|"]
-    lines += [f"| `{name}` | {_cell(said)} |" for name, said in sorted(OTHER_VARIABLES.items())]
+    others = {name: said for name, said in OTHER_VARIABLES.items() if name not in VARIABLES_OF_TESTS}
+    lines += [f"| `{name}` | {_cell(said)} |" for name, said in sorted(others.items())]
+    lines += ["", "Those of the tests are in `pipeline/variables.py`."]
     return "\n".join(lines) + "\n"
 
 
