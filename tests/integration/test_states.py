@@ -27,7 +27,7 @@ from bicliq.pipeline.stages.plan import plan
 from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.search import search_partition
 from bicliq.pipeline.stages.search_run import search_run
-from bicliq.pipeline.stages.verify import verify, verify_store
+from bicliq.pipeline.stages.verify import examine, verify, verify_store
 from bicliq.pipeline.store.commits import data_name, partition_name
 from bicliq.pipeline.store.inventory import take_inventory
 from bicliq.pipeline.store.layout import STORE_FILE, Store
@@ -49,6 +49,13 @@ def store(tmp_path):
 
 def planned(store, partitions=4, **search):
     return plan(store, put_graph(store, GRAPH), SearchSettings(**search), PlanSettings(partitions=partitions)).run
+
+
+def counted(store):
+    settings, asked = settings_of(store, plan={"partitions": 2}), CountAsked(2, 2)
+    run, method = plan_count(store, put_graph(store, GRAPH), asked, settings)
+    publish_counts(store, run, asked, method, count_partitions(store, run, asked, method, settings))
+    return run
 
 
 def published(store, partitions=4):
@@ -104,12 +111,7 @@ def test_commands_say_how_far_a_run_is(store, capsys, caplog):
 
 
 def test_a_count_is_not_taken_for_an_enumeration(store, capsys):
-    graph = put_graph(store, GRAPH)
-    settings = settings_of(store, plan={"partitions": 2})
-    asked = CountAsked(2, 2)
-    run, method = plan_count(store, graph, asked, settings)
-    counted = count_partitions(store, run, asked, method, settings)
-    publish_counts(store, run, asked, method, counted)
+    run = counted(store)
     opened = open_run(store, run)
     assert (opened.state.name, opened.state.complete) == ("count", True)
     for read in (opened.table, opened.top, opened.dataset, opened.to_dask):
@@ -120,8 +122,8 @@ def test_a_count_is_not_taken_for_an_enumeration(store, capsys):
     assert invoke(["resume", run, "--store", store.uri, "--local"]) == 2
     assert "this run is a count" in capsys.readouterr().err
     assert said(capsys, "runs", "--store", store.uri)["runs"][0]["counts"] == ["one-p2-q2"]
-    whole = plan(store, graph, SearchSettings(min_left=2, min_right=2, side="left"), settings.plan).run
-    assert whole != run
+    search, two = SearchSettings(min_left=2, min_right=2, side="left"), PlanSettings(partitions=2)
+    assert plan(store, store.run(run).record().graph, search, two).run != run
 
 
 def test_the_latest_run_is_the_one_that_was_published_last(store, capsys):
@@ -347,6 +349,30 @@ def test_the_next_search_of_a_partition_removes_what_a_killed_one_left(store):
     assert take_inventory(store).leftovers == {}
     assert verify(store, run).ok
     assert open_run(store).table().num_rows == len(ANSWER)
+
+
+def test_a_run_that_is_published_between_two_looks_of_verify_is_no_damage(store):
+    run = published(store)
+    folder, manifest = store.run(run), store.run(run).read_bytes("manifest.json")
+    folder.unpublish()
+    with folder.claim_run("share"):  # as a resumed run does, from its last commit to its manifest
+        assert verify_store(store).problems == []
+    seen = take_inventory(store)
+    assert [found.problems for found in examine(store, seen)] == [
+        [f"runs/{run}/manifest.json: it is missing, though all is searched; resume the run"]
+    ]
+    folder.write_bytes("manifest.json", manifest)
+    assert [found.problems for found in examine(store, seen)] == [[]]
+
+
+def test_counts_that_are_put_together_between_two_looks_of_verify_are_no_damage(store):
+    run = counted(store)
+    folder, record = store.run(run), store.run(run).read_bytes("counts.json")
+    folder.remove("counts.json")
+    seen = take_inventory(store)
+    assert any("it is missing" in problem for found in examine(store, seen) for problem in found.problems)
+    folder.write_bytes("counts.json", record)
+    assert [found.problems for found in examine(store, seen)] == [[]]
 
 
 def test_a_subgraph_whose_record_was_never_written_is_no_damage(store):
