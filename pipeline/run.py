@@ -21,8 +21,8 @@ from bicliq.pipeline.lineage import lineage_told
 from bicliq.pipeline.notify import failures_notified, notify_finished
 from bicliq.pipeline.placement.where import check_backends
 from bicliq.pipeline.settings import SearchSettings, Settings
-from bicliq.pipeline.stages.checks import Check, check_input
-from bicliq.pipeline.stages.forecast import forecast
+from bicliq.pipeline.stages.checks import check_input
+from bicliq.pipeline.stages.forecast import Forecast, forecast
 from bicliq.pipeline.stages.ingest import ingest
 from bicliq.pipeline.stages.plan import OF_THE_CALL, check_in_step, plan, plan_run
 from bicliq.pipeline.stages.planned import place_partitions
@@ -30,6 +30,7 @@ from bicliq.pipeline.stages.profile import profile
 from bicliq.pipeline.stages.publish import publish, publish_in_part, standing
 from bicliq.pipeline.stages.search_run import SearchProgress, SearchRecord, search_run
 from bicliq.pipeline.store.account import account
+from bicliq.pipeline.store.entries import Check, LargestOfRun
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.log import number_again
 from bicliq.pipeline.store.records import Manifest, PlanRecord
@@ -69,7 +70,7 @@ class RunSummary:
     busy
         Share of the search in which each worker of the cluster searched.
     checks
-        One record a check of the input (`pipeline.stages.checks.Check`).
+        Those of the input.
     expected
         What this call expected to find and to cost, before its search (`pipeline.stages.forecast`);
         None where there was nothing to search.
@@ -96,10 +97,10 @@ class RunSummary:
     placement: dict[str, str]
     seconds: dict[str, float]
     ingest: dict[str, Any] | None
-    largest: dict[str, int] | None
+    largest: LargestOfRun | None
     busy: dict[str, float]
-    checks: list[dict[str, Any]]
-    expected: dict[str, Any] | None
+    checks: list[Check]
+    expected: Forecast | None
     in_step: str | None = None
 
     def record(self) -> dict[str, Any]:
@@ -135,7 +136,7 @@ class Observer:
     rows: Callable[[int, int], None] | None = None
     search: Callable[[SearchProgress], None] | None = None
     dashboard: Callable[[str], None] = lambda address: None
-    expected: Callable[[dict[str, Any]], None] = lambda record: None
+    expected: Callable[[Forecast], None] = lambda found: None
     planned: Callable[[str], None] = lambda run: None
     told: Callable[[dict[str, Any] | None], None] = lambda content: None
     knows: Callable[[str], bool] = lambda run: True
@@ -169,7 +170,7 @@ class Job:
     read: dict[str, Any] | None = None
     checks: list[Check] | None = None
     planned: PlanRecord | None = None
-    expected: dict[str, Any] | None = None
+    expected: Forecast | None = None
     searched: SearchRecord | None = None
     manifest: Manifest | None = None
     stood: Manifest | None = None
@@ -450,7 +451,7 @@ def summary(job: Job) -> RunSummary:
         ingest=job.read,
         largest=manifest.largest,
         busy=searched.busy,
-        checks=manifest.checks if job.checks is None else [asdict(check) for check in job.checks],
+        checks=manifest.checks if job.checks is None else job.checks,
         expected=job.expected,
         in_step=job.store.run(job.run).asked.in_step,
     )

@@ -19,6 +19,7 @@ from bicliq.pipeline.report.pictures import (
     two_step_picture,
 )
 from bicliq.pipeline.report.times import Times
+from bicliq.pipeline.store.entries import Check, Largest
 from bicliq.pipeline.store.records import Manifest
 from bicliq.pipeline.words import about
 
@@ -96,13 +97,13 @@ def _why_not_complete(manifest: Manifest) -> str:
 def head(facts: Facts, name: str, found: str) -> str:
     """What was found, in figures."""
     manifest = facts.manifest
-    largest = manifest.largest or {"n_left": 0, "n_right": 0, "n_edges": 0}
+    largest = manifest.largest or Largest(0, 0, 0)
     figures = {
         "left vertices": f"{manifest.n_left:,}",
         "right vertices": f"{manifest.n_right:,}",
         "edges": f"{manifest.n_edges:,}",
         "maximal bicliques" if facts.in_step is None else "groups in step": f"{manifest.bicliques:,}",
-        "largest": f"{largest['n_left']:,} × {largest['n_right']:,}",
+        "largest": f"{largest.n_left:,} × {largest.n_right:,}",
         "set digest": manifest.digest,
     }
     warning = (
@@ -176,19 +177,18 @@ def _updates(steps: list[Step]) -> str:
     return f"<h3>Updates</h3><div class='wide'><table><thead>{headings}</thead>{lines}</table></div>" if lines else ""
 
 
-def checks_table(checks: list[dict[str, Any]]) -> str:
+def checks_table(checks: list[Check]) -> str:
     """What the checks of the input said; nothing where there are none."""
     if not checks:
         return ""
     lines = ""
     for check in checks:
-        value = "no earlier run" if check["value"] is None else f"{check['value']:,.6g}"
-        limits = ", ".join(
-            f"{level} above {check[level]:,.6g}" for level in ("warn", "fail") if check[level] is not None
-        )
+        value = "no earlier run" if check.value is None else f"{check.value:,.6g}"
+        levels = ("warn", check.warn), ("fail", check.fail)
+        limits = ", ".join(f"{level} above {limit:,.6g}" for level, limit in levels if limit is not None)
         lines += (
-            f"<tr><td>{escape(CHECKED.get(check['name'], check['name']))}</td><td class='n'>{value}</td>"
-            f"<td class='{escape(check['state'])}'>{escape(check['state'])}</td><td>{limits or 'no limit set'}</td></tr>"
+            f"<tr><td>{escape(CHECKED.get(check.name, check.name))}</td><td class='n'>{value}</td>"
+            f"<td class='{check.state}'>{check.state}</td><td>{limits or 'no limit set'}</td></tr>"
         )
     headings = heads("check", "value|", "result", "limits")
     return f"<h3>Checks of the input</h3><div class='wide'><table><thead>{headings}</thead>{lines}</table></div>"
@@ -391,17 +391,17 @@ def expected_and_found(facts: Facts) -> str:
     found = {"bicliques": facts.manifest.bicliques, "ids": ids, "bytes": facts.manifest.bytes}
     lines = ""
     for name, truth in found.items():
-        bounds = [expected["low" if name == "bicliques" else f"low_{name}"],
-                  expected["high" if name == "bicliques" else f"high_{name}"]]  # fmt: skip
+        of = "" if name == "bicliques" else f"_{name}"
+        bounds = getattr(expected, f"low{of}"), getattr(expected, f"high{of}")
         within = "yes" if bounds[0] <= truth <= bounds[1] else "no"
         lines += (
-            f"<tr><td>{ {'ids': 'members of all of them'}.get(name, name) }</td><td class='n'>{expected[name]:,}</td>"
+            f"<tr><td>{ {'ids': 'members of all of them'}.get(name, name) }</td><td class='n'>{getattr(expected, name):,}</td>"
             f"<td class='n'>{bounds[0]:,} to {bounds[1]:,}</td><td class='n'>{truth:,}</td><td>{within}</td></tr>"
         )
     headings = heads("", "expected|", "nine cases of ten|", "found|", "within")
     how = (
         "All was searched for it, so it is exact but for the bytes."
-        if expected["exact"]
+        if expected.exact
         else "From a sample of the search."
     )
     cut = "" if facts.manifest.complete else f" {_why_not_complete(facts.manifest)}: not all was found."

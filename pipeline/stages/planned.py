@@ -81,7 +81,7 @@ def place_plan(
     """Decide the same by parts of the settings."""
     if planned.if_written(WINDOWS_FILE) is not None:
         cannot = "groups in step are searched on the CPU"
-    seconds = None if planned.expected is None else float(planned.expected["search_seconds"])
+    seconds = None if planned.expected is None else planned.expected.search_seconds
     work = {"n_edges": planned.n_edges, "paths": planned.est_cost}
     return place_run(data_backend, search, cluster, **work, seconds=seconds, cannot=cannot, not_worth=not_worth)
 

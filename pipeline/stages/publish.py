@@ -50,8 +50,9 @@ def publish(
         limited_by = "max_bicliques"
     failed = _explained(folder, asked, plan, missing, limited_by) if missing else {}
     sizes = Sizes()
-    for number, commit in commits.items():
-        sizes.merge(commit.sizes, partition=number)
+    for commit in commits.values():
+        sizes.merge(commit.sizes)
+    largest = [commit.sizes.largest.of(number) for number, commit in commits.items() if commit.sizes.largest]
     graph = store.graph(plan.graph)
     record = graph.record()
     manifest = Manifest(
@@ -71,7 +72,7 @@ def publish(
         bytes=sum(commit.bytes for commit in commits.values()),
         backend=ran_on(commit.backend for commit in commits.values()),
         threads=max((commit.threads for commit in commits.values()), default=0),
-        largest=sizes.largest,
+        largest=max(largest, key=lambda each: each.rank, default=None),
         left_histogram=sizes.left,
         right_histogram=sizes.right,
         seconds={**plan.seconds, "search": round(sum(c.seconds for c in commits.values()), 6)},

@@ -123,7 +123,7 @@ def _search_to_file(
         complete=result.complete,
         backend=result.backend,
         threads=result.threads,
-        sizes=writer.sizes.record(),
+        sizes=writer.sizes.counts(),
         plan=folder.planned.digest,
     )
 
@@ -198,7 +198,7 @@ def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
             rows=rows,
             digest=f"{digest:016x}",
             complete=False,
-            sizes=writer.sizes.record(),
+            sizes=writer.sizes.counts(),
         )
         return folder.commit_partition(short, replaces=commit)
 

@@ -61,6 +61,6 @@ def most_of(commit: Commit, by: By) -> float:
     if by == "surprise":
         return math.inf
     if by == "edges":
-        return int((commit.sizes["largest"] or {"n_edges": 0})["n_edges"])
-    most = (max((int(size) for size, _ in commit.sizes[side]), default=0) for side in ("left", "right"))
+        return 0 if commit.sizes.largest is None else commit.sizes.largest.n_edges
+    most = (max((size for size, _ in sizes), default=0) for sizes in (commit.sizes.left, commit.sizes.right))
     return int(of_sizes(by, *most))

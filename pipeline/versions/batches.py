@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
-
 import numpy as np
 
 from bicliq.pipeline.errors import InputError
@@ -12,6 +9,7 @@ from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.settings import CheckSettings
 from bicliq.pipeline.stages.checks import failures, judge
 from bicliq.pipeline.stages.extend import Extended
+from bicliq.pipeline.store.entries import Check
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import RunRecord, StoredGraph
 from bicliq.pipeline.store.taken import all_taken, holds_taken_alone
@@ -19,7 +17,7 @@ from bicliq.pipeline.store.taken import all_taken, holds_taken_alone
 
 def check_batch(
     store: Store, before: RunRecord, extended: Extended, files: int, cost: int | None, asked: CheckSettings
-) -> list[dict[str, Any]]:
+) -> list[Check]:
     """Check the table of an update.
 
     Parameters
@@ -39,8 +37,8 @@ def check_batch(
 
     Returns
     -------
-    list of dict
-        The checks, as of `pipeline.stages.checks.Check`.
+    list of Check
+        The checks.
 
     Raises
     ------
@@ -73,7 +71,7 @@ def check_batch(
             f"{summary['source']['uri']}: the batch fails its checks: {failed}; nothing was joined: mend the table or the"
             " threshold, or join it all the same with on_fail = 'flag'"
         )
-    return [asdict(check) for check in checks]
+    return checks
 
 
 def _rows_a_file(store: Store, before: RunRecord, graph: StoredGraph) -> float | None:

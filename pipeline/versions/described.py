@@ -7,11 +7,11 @@ from typing import Any
 
 from bicliq.pipeline.placement.machine import machine_facts
 from bicliq.pipeline.store.bicliques import MASK
+from bicliq.pipeline.store.entries import Check, LargestOfRun
 from bicliq.pipeline.store.layout import RunFolder
 from bicliq.pipeline.store.manifest import moment_after
 from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.records import LayerRows, Manifest, RunRecord, StoredGraph, Version
-from bicliq.pipeline.store.sizes import rank
 from bicliq.pipeline.store.states import OpenedRun
 from bicliq.pipeline.store.versions import Layer, layers_of, parts_of
 from bicliq.pipeline.versions.layer import histogram_after, largest_after
@@ -27,7 +27,7 @@ def described(
     found: Found,
     graph: StoredGraph,
     *,
-    checks: list[dict[str, Any]],
+    checks: list[Check],
     seconds: dict[str, float],
 ) -> RunRecord:
     """Return the record of a version: what was asked, its layers, what changed, and its manifest.
@@ -44,7 +44,7 @@ def described(
         before = below[-1].record.version.manifest
     total = int(before.digest, 16) + int(appeared.digest, 16) - int(vanished.digest, 16)
     histograms: dict[str, Any] = {
-        name: histogram_after(getattr(before, name), vanished.sizes[side], appeared.sizes[side])
+        name: histogram_after(getattr(before, name), getattr(vanished.sizes, side), getattr(appeared.sizes, side))
         for side, name in (("left", "left_histogram"), ("right", "right_histogram"))
     }
     manifest = Manifest(
@@ -76,12 +76,12 @@ def described(
     return replace(asked, layered=replace(version, manifest=replace(manifest, largest=largest)))
 
 
-def _largest(record: RunRecord, parent: OpenedRun, base: RunFolder, before: Manifest) -> Any:
+def _largest(record: RunRecord, parent: OpenedRun, base: RunFolder, before: Manifest) -> LargestOfRun | None:
     """The largest biclique of a version, which is not committed yet."""
     assert parent.plan is not None
     asked = parent.asked if base.run == record.parent else base.record()
     commits = {number: part.commit for number, part in parent.parts.items() if part.base is not None}
     parts = parts_of(base, asked, parent.plan.digest, commits, layers_of(base.store, record))
-    largest, gone = before.largest, record.version.vanished.sizes["largest"]
-    may_be_gone = largest is not None and gone is not None and rank(gone) >= rank(largest)
+    largest, gone = before.largest, record.version.vanished.sizes.largest
+    may_be_gone = largest is not None and gone is not None and gone.rank >= largest.rank
     return largest_after(largest, parts, read=may_be_gone)

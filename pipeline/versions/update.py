@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -33,6 +33,7 @@ from bicliq.pipeline.stages.rejoin import Does, rejoin
 from bicliq.pipeline.stages.revise import revise, slide
 from bicliq.pipeline.stages.window import left_out
 from bicliq.pipeline.store.account import NOTHING_READ, account
+from bicliq.pipeline.store.entries import Check
 from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.log import Overtaken, make_next, refuse_many_writers
 from bicliq.pipeline.store.records import FORMAT, Compared, Manifest, RunRecord, SourceFile, Updated
@@ -180,7 +181,7 @@ class _Update:
         self._parent = store.run(parent)
         self._before = read_run(self._parent)
         _refuse_unfit(self._parent, self._before)
-        self._checks: list[dict[str, Any]] = []
+        self._checks: list[Check] = []
         self.committed: RunRecord | None = None  # the record of the version, where layers hold it
         self._source = taken_from(source, self._origin["reading"], settings.ingest, delete=delete)
 
@@ -470,7 +471,7 @@ class _Update:
             left_window=0 if extended is None else int(extended.record.summary.get("left_window", 0)),
             **changed,
             **{name: getattr(manifest, name) for name in OF_THE_MANIFEST},
-            checks=self._checks,
+            checks=[asdict(check) for check in self._checks],
             workers=0 if did is None else did.workers,
             placement={} if did is None else did.placement,
             bytes=added,

@@ -62,7 +62,7 @@ def test_a_watch_checks_every_batch(tmp_path, capsys, rows, threshold, said):
     assert "nothing was joined" in error
     assert record_of(tmp_path) == before
     assert invoke(asked("watch", folder, tmp_path, *threshold, "--on-fail", "flag")) == 0
-    states = {check["name"]: check["state"] for check in record_of(tmp_path).update.checks}
+    states = {check.name: check.state for check in record_of(tmp_path).update.checks}
     assert states[said.split(":")[0]] == "fail"
     assert verify_store(Store.open(str(tmp_path / "s"))).problems == []
 

@@ -32,7 +32,7 @@ def asked(tmp_path, **checks):
 
 
 def values(record) -> dict[str, tuple[str, float | None]]:
-    return {check["name"]: (check["state"], check["value"]) for check in record.checks}
+    return {check.name: (check.state, check.value) for check in record.checks}
 
 
 def test_each_check_is_measured_and_stands_in_the_manifest(tmp_path, table):

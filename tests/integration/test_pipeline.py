@@ -298,7 +298,7 @@ def test_the_manifest_sums_up_the_run(store):
     manifest = publish(store, run)
     assert store.run(run).published() == manifest
     largest = max((len(left) * len(right), len(left)) for left, right in ANSWER)
-    assert (manifest.largest["n_edges"], manifest.largest["n_left"]) == largest
+    assert manifest.largest.rank == largest
     assert manifest.left_histogram == sorted(Counter(len(left) for left, _ in ANSWER).items())
     assert manifest.right_histogram == sorted(Counter(len(right) for _, right in ANSWER).items())
     assert [file.path for file in manifest.files] == [data_name(n) for n in range(3)]
@@ -378,8 +378,8 @@ def test_verify_finds_sizes_that_are_not_those_of_the_file(store):
     publish(store, run)
     folder = store.run(run)
     commit = folder.committed()[1]
-    (size, count), *rest = commit.sizes["left"]
-    folder.commit_partition(replace(commit, sizes={**commit.sizes, "left": [(size, count + 1), *rest]}))
+    (size, count), *rest = commit.sizes.left
+    folder.commit_partition(replace(commit, sizes=replace(commit.sizes, left=[(size, count + 1), *rest])))
     assert verify(store, run).problems == [
         f"runs/{run}/{data_name(1)}: its bicliques have other sizes than its commit record says"
     ]

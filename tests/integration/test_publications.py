@@ -154,7 +154,7 @@ def test_the_last_run_of_a_source_is_found_among_others(tmp_path):
         summary = store.run(name).graph.record().summary
         check_input(store, name, {**summary, "rows_read": 2 * summary["rows_read"]}, CheckSettings())
         found = store.run(name).read(Checks)
-        assert (found.last, found.checks[0]["value"]) == (name, 1.0)
+        assert (found.last, found.checks[0].value) == (name, 1.0)
         assert summary["source"]["uri"].endswith(f"{number}.csv")
 
 

@@ -36,7 +36,7 @@ def whole_part() -> Part:
         digest="",
         seconds=0.0,
         complete=True,
-        sizes=Sizes().record(),
+        sizes=Sizes().counts(),
         plan="",
         backend="cpu",
         threads=1,

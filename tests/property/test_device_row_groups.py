@@ -71,7 +71,7 @@ def written(batches: list[Any], publish: PublishSettings, *, device: bool) -> tu
     with writer:
         for batch in batches:
             writer.write(on_device(batch) if device else batch)
-    return file.getvalue(), writer.sizes.record()
+    return file.getvalue(), writer.sizes.counts()
 
 
 IDS = st.integers(0, 20) | st.integers(0, 400) | st.integers(0, 2**17)
