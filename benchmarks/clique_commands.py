@@ -10,7 +10,7 @@ from benchmarks.commands import Graphs, Limit, OneBackend, Threads, end
 from bicliq.flows.cli.commands import Room
 from bicliq.flows.cli.options import Backend, Devices, Json, check_picture
 
-room = Room()
+room = Room(takes={})
 
 
 @room.command("clique", "BICLIQ_DATA=graphs python -m benchmarks clique brock400_4 --threads 2")
