@@ -19,7 +19,8 @@ from bicliq.pipeline.events import tell
 from bicliq.pipeline.formats import Edges, name_of
 from bicliq.pipeline.lineage import lineage_told
 from bicliq.pipeline.notify import failures_notified, notify_finished
-from bicliq.pipeline.placement.where import check_backends
+from bicliq.pipeline.placement.cluster import StartedAhead
+from bicliq.pipeline.placement.where import check_backends, cluster_ahead
 from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.checks import check_input
 from bicliq.pipeline.stages.forecast import Forecast, forecast
@@ -158,6 +159,8 @@ class Job:
         What the stages of these names found.
     stood
         Its manifest, where it was the latest run and whole before this call.
+    ahead
+        The cluster, where it starts while the table is read.
     seconds
         Duration of each stage.
     """
@@ -174,6 +177,7 @@ class Job:
     searched: SearchRecord | None = None
     manifest: Manifest | None = None
     stood: Manifest | None = None
+    ahead: StartedAhead | None = None
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -227,7 +231,9 @@ def search(job: Job) -> None:
     assert job.planned is not None
     folder, placement = job.store.run(job.run), place_partitions(job.planned, job.settings)
     job.stood = standing(folder)
-    workers = placement.opened() if job.stood is None else nullcontext()  # of a whole run nothing is handed out
+    workers = (
+        placement.opened(job.ahead) if job.stood is None else nullcontext()
+    )  # of a whole run nothing is handed out
     with folder.claim_run(job.settings.second_run), workers as client:
         if client is not None:
             job.observer.dashboard(client.dashboard_link)
@@ -338,8 +344,9 @@ def run(
             check_in_step(settings.search, settings.publish)
         check_machines(settings)
         job = Job(settings, observer or Observer(), Store.open(settings.store), source=source)
-        work_through(job, chosen("ingest", "plan", "check"), call)
-        found = finish(job, verify=verify, call=call)
+        with cluster_ahead(settings) as job.ahead:
+            work_through(job, chosen("ingest", "plan", "check"), call)
+            found = finish(job, verify=verify, call=call)
         told.finished(found.record())
     return found
 

@@ -16,7 +16,7 @@ from bicliq import kernels
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import tell
 from bicliq.pipeline.formats import Edges
-from bicliq.pipeline.placement.where import place_search
+from bicliq.pipeline.placement.where import cluster_ahead, place_search
 from bicliq.pipeline.questions.count_asked import NOT_WORTH, CountAsked, CountRecord, check_count_backends, why_none
 from bicliq.pipeline.questions.count_partitions import count_partitions, of_a_count, plan_count
 from bicliq.pipeline.questions.count_tables import publish_counts
@@ -107,7 +107,7 @@ def _plan(job: CountJob) -> None:
 
 
 def _count(job: CountJob) -> None:
-    told = job.observer.search, job.observer.dashboard
+    told = job.observer.search, job.observer.dashboard, job.ahead
     job.counted = count_partitions(job.store, job.name, job.asked, job.method, job.settings, *told)
     tell("partitions counted", run=job.name, counted=job.counted)
 
@@ -132,7 +132,8 @@ def count_run(
     """
     check_count_backends(settings)
     job = CountJob(settings, observer or Observer(), Store.open(settings.store), source=source, asked=asked)
-    work_through(job, COUNT_STAGES, call)
+    with cluster_ahead(settings) as job.ahead:
+        work_through(job, COUNT_STAGES, call)
     assert job.record is not None
     assert job.read is not None
     seconds = {**job.seconds, "total": round(sum(job.seconds.values()), 6)}

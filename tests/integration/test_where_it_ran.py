@@ -119,7 +119,7 @@ def test_a_count_for_which_a_gpu_was_asked_starts_a_cluster_of_gpus(tmp_path, mo
     """As far as it goes without one."""
     opened = []
 
-    def open_cluster(settings, backend="cpu", data_backend="cuda"):
+    def open_cluster(settings, backend="cpu", data_backend="cuda", ahead=None):
         opened.append((settings.workers, backend, data_backend))
         raise BackendError("no CUDA device")
 

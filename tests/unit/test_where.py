@@ -192,7 +192,7 @@ def test_a_cluster_of_gpus_that_does_not_start_becomes_one_of_cores(monkeypatch,
     opened = []
 
     class Cluster:
-        def __init__(self, settings, backend="cpu", data_backend="cuda"):
+        def __init__(self, settings, backend="cpu", data_backend="cuda", ahead=None):
             opened.append(backend)
             if backend == "cuda":
                 raise RuntimeError("cudaErrorNoDevice")
