@@ -193,12 +193,18 @@ class FindAsked:
         return kernels.SurpriseTerms.unit if beyond_chance else self.min_surprise
 
     def why_none(self, found: bool, proven: bool) -> str | None:
-        """Say why there is no group beyond chance, where that was asked for and none was found."""
-        if self.by != "surprise" or self.min_surprise is not None or found:
+        """Say why no group has the surprise that was asked for, where none was found."""
+        if self.by != "surprise" or found:
             return None
+        least, does = self.min_surprise, "adds" if self.diverse else "has"
+        wanted = "beyond chance" if least is None else f"that {does} a surprise of at least {least:g}"
+        if least is not None and least <= 0 and self.diverse:
+            wanted = "that adds any surprise"
         if not proven:
-            return f"none beyond chance was found within {self.seconds:g} seconds"
-        return "nothing is beyond what chance gives in a table of these degrees"
+            return f"none {wanted} was found within {self.seconds:g} seconds"
+        if least is None:
+            return "nothing is beyond what chance gives in a table of these degrees"
+        return f"there is none of these sizes {wanted}"
 
     @property
     def most_missing_each(self) -> int:

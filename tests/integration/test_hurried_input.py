@@ -203,6 +203,21 @@ def test_a_message_about_a_time_quotes_that_time_alone(tmp_path):
     assert "05-01" not in message
 
 
+def test_digits_beyond_the_microsecond_are_no_reason_to_refuse_a_time(tmp_path):
+    lines = ["u,v,t", "a,x,2026-11-28 10:00:00.123456789", "b,x,2026-11-28T10:00:01.1234567Z", "c,x,2026-11-28"]
+    (tmp_path / "t.csv").write_text("\n".join([*lines, ""]))
+    asked = {"left": "u", "right": "v", "time": "t"}
+    found = bicliq.find(tmp_path / "t.csv", **asked, in_step="1s", min_left=2)
+    (window,) = found.to_arrow()["windows"][0].as_py()
+    assert (window["start"].isoformat(), window["end"].isoformat()) == (
+        "2026-11-28T10:00:00.123456+00:00",
+        "2026-11-28T10:00:01.123456+00:00",
+    )
+    (tmp_path / "t.csv").write_text("\n".join([*lines, "d,x,2026-11-28 10:00:00.12345678x", ""]))
+    with pytest.raises(InputError, match=r"line 5.*'2026-11-28 10:00:00.12345678x' is neither"):
+        bicliq.find(tmp_path / "t.csv", **asked, in_step="1s")
+
+
 @pytest.mark.parametrize(("text", "settings", "edges"), [
     ("1,5;2\n2,5;3\n", {}, None),
     ("a;b,x\nc;d,x\n", {"header": False}, None),
