@@ -9,7 +9,7 @@ import pytest
 
 from bicliq import kernels
 from bicliq.pipeline.errors import AskedBackendError, BackendError, InputError
-from bicliq.pipeline.placement import device, where
+from bicliq.pipeline.placement import device, fallback, where
 from bicliq.pipeline.placement.where import (
     AUTO_BYTES,
     AUTO_FOUND,
