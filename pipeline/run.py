@@ -30,7 +30,7 @@ from bicliq.pipeline.stages.planned import place_partitions
 from bicliq.pipeline.stages.profile import profile
 from bicliq.pipeline.stages.publish import publish, publish_in_part, standing
 from bicliq.pipeline.stages.search_run import SearchProgress, SearchRecord, search_run
-from bicliq.pipeline.store.account import account
+from bicliq.pipeline.store.account import Summary, account
 from bicliq.pipeline.store.entries import Check, LargestOfRun
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.log import number_again
@@ -170,7 +170,7 @@ class Job:
     store: Store
     source: Edges | None = None
     graph: str = ""
-    read: dict[str, Any] | None = None
+    read: Summary | None = None
     checks: list[Check] | None = None
     planned: PlanRecord | None = None
     expected: Forecast | None = None
@@ -455,7 +455,7 @@ def summary(job: Job) -> RunSummary:
         threads=manifest.threads,
         placement=place_partitions(job.planned, job.settings).record(),
         seconds={**job.seconds, "total": round(sum(job.seconds.values()), 6)},
-        ingest=job.read,
+        ingest=None if job.read is None else job.read.record(),
         largest=manifest.largest,
         busy=searched.busy,
         checks=manifest.checks if job.checks is None else job.checks,

@@ -187,6 +187,7 @@ LOG_OPTIONS = (
 
 def settings_options(takes: Iterable[str]) -> dict[tuple[str, ...], inspect.Parameter]:
     """Make the options of the settings that a command takes, each with the path of its setting."""
+    from bicliq.pipeline.levels import OLD_NAMES
     from bicliq.pipeline.settings import fields_of
 
     wanted = {entry for entry in takes if not entry.startswith("-")}
@@ -196,7 +197,7 @@ def settings_options(takes: Iterable[str]) -> dict[tuple[str, ...], inspect.Para
         path: _option(path, field)
         for path, field in fields
         if wanted & {path[0], ".".join(path)} and ".".join(path) not in unwanted
-    }
+    } | {path: _hidden(path[-1]) for path in OLD_NAMES if path[0] in wanted}
 
 
 def settings_from(given: dict[tuple[str, ...], Any]) -> Settings:
@@ -318,6 +319,12 @@ def _option(path: tuple[str, ...], field: FieldInfo) -> inspect.Parameter:
         annotation = Annotated[str | None, typer.Option(flag, metavar=metavar, parser=number, **shown)]
     else:
         annotation = Annotated[str | None, typer.Option(flag, metavar="<word>" if choices else "<text>", **shown)]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _hidden(name: str) -> inspect.Parameter:
+    """The option of a setting of before, which no help shows."""
+    annotation = Annotated[str | None, typer.Option("--" + name.replace("_", "-"), hidden=True)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 

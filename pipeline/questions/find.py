@@ -29,7 +29,7 @@ from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.in_step import stored_table
 from bicliq.pipeline.stages.ingest import read_edge_table
-from bicliq.pipeline.store.account import account
+from bicliq.pipeline.store.account import Summary
 from bicliq.pipeline.store.labels import fold_of, read_labels
 from bicliq.pipeline.store.results import Run, open_run
 
@@ -291,7 +291,7 @@ def find_in_table(
     table = read_edge_table(source, settings.ingest, backend=settings.data_backend)
     part = Part(bipartite_of(table), table.left_ids, table.right_ids, table.weight, fold=settings.ingest.fold)
     found = _find(part, asked, settings.search, place, started, table.summary, report, tell)
-    return {**found, **account(table.summary)}
+    return {**found, **table.summary.account}
 
 
 def find_in_run(
@@ -382,7 +382,7 @@ def _find(
     search: SearchSettings,
     place: Place,
     started: float,
-    summary: dict[str, Any],
+    summary: Summary,
     report: str | os.PathLike[str] | None,
     tell: Tell | None,
 ) -> dict[str, Any]:

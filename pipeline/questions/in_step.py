@@ -68,7 +68,7 @@ def find_in_step(
     refuse_gpu(settings)
     started = time.perf_counter()
     table = stored_table(source) if isinstance(source, GraphFolder) else read_timed(source, settings)
-    part = Part(bipartite_of(table), table.left_ids, table.right_ids, fold=table.summary["policies"]["fold"])
+    part = Part(bipartite_of(table), table.left_ids, table.right_ids, fold=table.summary.policies["fold"])
     asked.restrict(part)
     weights = None
     if asked.by == "weight":
@@ -111,7 +111,7 @@ def find_in_step(
     if report is not None:
         record["report"] = _write_page(report, record, groups, part, found)
     stored = isinstance(source, GraphFolder)
-    return {**record, **account(table.summary if not stored else account_of_rows(table))}
+    return {**record, **(account(account_of_rows(table)) if stored else table.summary.account)}
 
 
 def _write_page(

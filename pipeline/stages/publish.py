@@ -85,7 +85,7 @@ def publish(
     folder.write(manifest.at, manifest)
     if created is None:
         _make_latest(folder, asked, manifest.created)
-    found = {"bicliques": bicliques, "digest": manifest.digest, "complete": manifest.complete}
+    found: dict[str, Any] = {"bicliques": bicliques, "digest": manifest.digest, "complete": manifest.complete}
     folder.remove_attempts(commits.values())
     folder.sweep()
     graph.sweep()

@@ -13,6 +13,7 @@ in the folder that TMPDIR names.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -192,7 +193,7 @@ class SortedRuns:
                     column.append(values)
         counted = self.n_rows, len(left), ids, self.settings, rows.noted, len(left)
         summary = summarize(self.source, rows.counts, *counted)
-        return EdgesOnDisk(left, right, weight, *ids, {**summary, "sorted_runs": len(self)}, {})
+        return EdgesOnDisk(left, right, weight, *ids, replace(summary, sorted_runs=len(self)), {})
 
     def _rank_labels(self) -> tuple[pa.Array, pa.Array]:
         """Sort the labels of both sides, and give each run the ranks of its own among them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +45,7 @@ def unite(rows: KeptRows, source: str, settings: IngestSettings) -> EdgeTable:
     n_once = len(keys) if timed is None or settings.in_step is None else len(timed)
     summary = summarize(source, rows.counts, n_rows, len(keys), ids, settings, rows.noted, n_once)
     if timed is not None and settings.window is not None:
-        summary["latest"] = timed.latest
+        summary = replace(summary, latest=timed.latest)
     return EdgeTable(*halves(keys), weight, *ids, summary, {}, timed)
 
 

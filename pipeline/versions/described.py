@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from bicliq.pipeline.placement.machine import machine_facts
+from bicliq.pipeline.stages.ingest import GraphRecord
 from bicliq.pipeline.store.bicliques import MASK
 from bicliq.pipeline.store.entries import Check, LargestOfRun
 from bicliq.pipeline.store.layout import RunFolder
 from bicliq.pipeline.store.manifest import moment_after
 from bicliq.pipeline.store.record import StoredFile
-from bicliq.pipeline.store.records import LayerRows, Manifest, RunRecord, StoredGraph, Version
+from bicliq.pipeline.store.records import LayerRows, Manifest, RunRecord, Version
 from bicliq.pipeline.store.states import OpenedRun
 from bicliq.pipeline.store.versions import Layer, layers_of, parts_of
 from bicliq.pipeline.versions.layer import histogram_after, largest_after
@@ -25,7 +26,7 @@ def described(
     below: tuple[Layer, ...],
     written: list[tuple[StoredFile, LayerRows]],
     found: Found,
-    graph: StoredGraph,
+    graph: GraphRecord,
     *,
     checks: list[Check],
     seconds: dict[str, float],

@@ -32,11 +32,11 @@ from bicliq.pipeline.stages.planned import read_plan
 from bicliq.pipeline.stages.rejoin import Does, rejoin
 from bicliq.pipeline.stages.revise import revise, slide
 from bicliq.pipeline.stages.window import left_out
-from bicliq.pipeline.store.account import NOTHING_READ, account
+from bicliq.pipeline.store.account import Summary
 from bicliq.pipeline.store.entries import Check
 from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.log import Overtaken, make_next, refuse_many_writers
-from bicliq.pipeline.store.records import FORMAT, Compared, Manifest, RunRecord, SourceFile, Updated
+from bicliq.pipeline.store.records import FORMAT, Compared, Manifest, Reading, RunRecord, SourceFile, Updated
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.store.states import OpenedRun, latest_run, read_run
 from bicliq.pipeline.store.taken import all_taken, holds_taken_alone, own_taken, take, with_taken
@@ -183,7 +183,7 @@ class _Update:
         _refuse_unfit(self._parent, self._before)
         self._checks: list[Check] = []
         self.committed: RunRecord | None = None  # the record of the version, where layers hold it
-        self._source = taken_from(source, self._origin["reading"], settings.ingest, delete=delete)
+        self._source = taken_from(source, self._origin[1], settings.ingest, delete=delete)
 
     def done(self) -> UpdateRecord:
         """Take the table, unless it was taken."""
@@ -192,7 +192,7 @@ class _Update:
         taken = self._taken_by()
         if taken is not None:
             if (asked := self._settings.ingest).model_fields_set:
-                reading = reading_of(self._source, self._origin["reading"], asked, delete=self._delete)
+                reading = reading_of(self._source, self._origin[1], asked, delete=self._delete)
                 as_it_was_taken(self._source, self._files, asked, reading, self._store.run(taken), delete=self._delete)
             return self._without_change(taken, "taken", f"version {taken} took the same files in the same way")
         with timed("extend", self._observer, self._seconds):
@@ -213,7 +213,7 @@ class _Update:
 
     def _extended(self) -> Extended:
         """Read the table, and make the graph of the version."""
-        reading = reading_of(self._source, self._origin["reading"], self._settings.ingest, delete=self._delete)
+        reading = reading_of(self._source, self._origin[1], self._settings.ingest, delete=self._delete)
         graph, limit = self._store.graph(self._graph), self._settings.search.memory_limit
         MemoryRoom.within(limit).require(EXTENDED.of(*stored_sizes(graph)), f"{graph.uri}: to change the graph")
         how: Any = {"backend": self._settings.data_backend, "memory_limit": limit}
@@ -247,13 +247,12 @@ class _Update:
         return self._store.run(self._before.asked.base)
 
     @cached_property
-    def _origin(self) -> dict[str, Any]:
+    def _origin(self) -> tuple[str, Reading]:
         """The table of the first run, which all versions of it are of, and how it was read."""
-        asked, graph = self._before.asked, self._store.graph(self._graph).record()
+        asked, read = self._before.asked, self._store.graph(self._graph).record().summary
         if asked.table is not None:
-            return {"table": asked.table, "reading": asked.reading}
-        reading = {name: graph.summary[name] for name in ("columns", "policies")}
-        return {"table": graph.source["uri"], "reading": {"format": graph.source["format"], **reading}}
+            return asked.table, asked.reading
+        return read.source.uri, Reading(read.source.format, read.columns, read.policies)
 
     def _taken_by(self) -> str | None:
         """The version that took these files already, if one did and nothing undid it since.
@@ -301,7 +300,6 @@ class _Update:
         before = self._before.asked
         with timed("prepare", self._observer, self._seconds):
             changes, way = self._way(extended)
-        summary = extended.record.summary
         asked = RunRecord(
             run=self._folder.run,
             graph=extended.record.graph,
@@ -313,7 +311,8 @@ class _Update:
             created=dt.datetime.now(dt.UTC).isoformat(),
             parent=self._parent.run,
             beside=self._beside,
-            **self._origin,
+            table=self._origin[0],
+            reading=self._origin[1],
             **self._taken_before(),
             holds_taken_alone=holds_taken_alone(self._store, before)
             and not self._delete
@@ -326,13 +325,13 @@ class _Update:
             reason=way.reason,
             deleted=self._delete,
             files=[replace(file, uri=file.name) for file in self._files],
-            rows_read=summary["rows_read"],
+            rows_read=extended.record.summary.rows_read,
             edges=len(extended.left),
             unchanged=extended.unchanged,
             checks=self._checks,
             gone=len(extended.gone[0]),
-            dropped_by_window=summary["dropped_by_window"],
-            left_window=summary.get("left_window", 0),
+            dropped_by_window=extended.record.summary.dropped_by_window,
+            left_window=extended.record.summary.left_window or 0,
         )
         if way.how == "changes" and changes is not None:
             try:
@@ -426,7 +425,7 @@ class _Update:
             ]
         files = tuple(file for file, _ in written)
         asked = replace(asked, stored=files, update=replace(did, seconds={**self._seconds}))
-        checked = {"checks": self._checks, "seconds": self._seconds.copy()}
+        checked: dict[str, Any] = {"checks": self._checks, "seconds": self._seconds.copy()}
         record = described(asked, self._before, self._base, layers[:stay], written, found, extended.record, **checked)
         stands = self._folder.commit(record.at, record)
         try:
@@ -453,8 +452,7 @@ class _Update:
         added: int,
     ) -> UpdateRecord:
         nothing = 0 if how in ("nothing", "taken") else None
-        names = ("appeared", "vanished")
-        changed: dict[str, Any] = {name: nothing if did is None else getattr(did, name) for name in names}
+        read = Summary() if extended is None else extended.record.summary
         return UpdateRecord(
             version=run,
             parent=self._parent.run,
@@ -463,13 +461,14 @@ class _Update:
             reason=reason,
             deleted=self._delete,
             sources=[file.name for file in self._files],
-            rows_read=0 if extended is None else int(extended.record.summary["rows_read"]),
+            rows_read=read.rows_read,
             edges=0 if extended is None else len(extended.left),
             unchanged=0 if extended is None else extended.unchanged,
             gone=0 if extended is None else len(extended.gone[0]),
-            dropped_by_window=0 if extended is None else int(extended.record.summary["dropped_by_window"]),
-            left_window=0 if extended is None else int(extended.record.summary.get("left_window", 0)),
-            **changed,
+            dropped_by_window=read.dropped_by_window,
+            left_window=read.left_window or 0,
+            appeared=nothing if did is None else did.appeared,
+            vanished=nothing if did is None else did.vanished,
             **{name: getattr(manifest, name) for name in OF_THE_MANIFEST},
             checks=[asdict(check) for check in self._checks],
             workers=0 if did is None else did.workers,
@@ -477,7 +476,7 @@ class _Update:
             bytes=added,
             seconds={**self._seconds, "total": round(sum(self._seconds.values()), 6)},
             in_step=self._in_step,
-            account=NOTHING_READ if extended is None else account(extended.record.summary),
+            account=read.account,
         )
 
 

@@ -129,7 +129,7 @@ def test_a_table_that_fills_the_card_is_read_by_the_cpu(tmp_path, card: Card, ta
     monkeypatch.setattr(cudf, "read_csv", full, raising=False)
     expected = ingest(table, Store.open(str(tmp_path / "cpu")), backend="cpu")
     found = ingest(table, Store.open(str(tmp_path / "auto")), backend="auto")
-    assert (found.graph, found.summary["backend"]) == (expected.graph, "cpu")
+    assert (found.graph, found.summary.backend) == (expected.graph, "cpu")
     said = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
     assert len([line for line in said if "the GPU is given up" in line]) == 1
     assert all("was taken for names" in line for line in said if "the GPU is given up" not in line)

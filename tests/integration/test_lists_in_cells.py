@@ -31,7 +31,7 @@ def test_fields_are_taken_apart_on_either_side_from_files_and_frames(tmp_path, f
     table = of_text(tmp_path, text, "t.tsv", ids="text", quotes=False, **settings)
     pairs = {(v, u) for u, v in PAIRS} if flip else PAIRS
     assert edges_of(table) == pairs
-    assert table.summary["noted"] == {"split_fields": 3, "empty_lists": 2}
+    assert table.summary.noted == {"split_fields": 3, "empty_lists": 2}
     left, right = map(list, zip(*LISTS, strict=True))
     frame = pa.table({"u": left, "v": right})
     assert edges_of(read_edge_table(frame, IngestSettings(**settings))) == pairs
