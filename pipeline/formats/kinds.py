@@ -26,7 +26,7 @@ SUFFIXES = {
 """Formats that files are told to be of by their extensions."""
 
 BY_THEMSELVES = {".lad", ".nde", ".graph", ".duckdb"}
-"""Extensions of graphs of one set of vertices, and of files of several tables: folders hold none."""
+"""Extensions of graphs of one set of vertices, and of files of several tables."""
 
 TABLES = tuple(suffix for suffix in SUFFIXES if suffix not in BY_THEMSELVES)
 """Extensions by which the tables of a folder are known."""
