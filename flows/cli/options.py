@@ -136,6 +136,12 @@ OfTables = Annotated[
     float | None,
     typer.Option("--time-limit", help="Seconds for the random tables of --null; then those that are done."),
 ]
+LeftWeights = Annotated[
+    str | None, typer.Option("--left-weights", metavar="FILE", help="Lines of LABEL,WEIGHT, for --by weight.")
+]
+RightWeights = Annotated[
+    str | None, typer.Option("--right-weights", metavar="FILE", help="The same for the right side.")
+]
 Side = Literal["auto", "left", "right"]
 Backend = Literal["cpu", "cuda"]
 
