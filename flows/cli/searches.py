@@ -19,6 +19,7 @@ from bicliq.flows.cli.options import (
     Tables,
     check_picture,
     random_tables,
+    settings_options,
 )
 
 if TYPE_CHECKING:
@@ -253,14 +254,11 @@ def count(
     """Count complete P x Q subgraphs: in memory, or with --store by partitions, into the store."""
     from bicliq.flows.cli import console
     from bicliq.pipeline.errors import InputError
-    from bicliq.pipeline.levels import OLD_NAMES
     from bicliq.pipeline.questions.count import count_run, count_table
-    from bicliq.pipeline.settings import CheckSettings, ClusterSettings, PlanSettings
 
     asked = _count_asked(p, q, max_p, max_q, all, vertices, method)
     in_store = context.params["store"] is not None
-    of_a_store = ["prefect", *PlanSettings.model_fields, *ClusterSettings.model_fields, *CheckSettings.model_fields]
-    of_a_store += [name for _, name in OLD_NAMES]
+    of_a_store = ["prefect", *(path[-1] for path in settings_options(("plan", "cluster", "checks")))]
     idle = [name for name in of_a_store if context.params[name] not in (None, False) and not in_store]
     if idle:
         flag = idle[0].replace("_", "-")

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.placement.arrays import differs
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.edge_table import EdgeTable, summarize
 from bicliq.pipeline.stages.host_rows import KeptRows
@@ -81,7 +82,7 @@ def unite_keys(keys: Int64s, weights: Float64s | None, settings: IngestSettings)
         return unite_weights(keys, weights, settings)
     if not ascends(keys):  # as many tables do
         keys.sort()
-    return keys[first_of_run(keys)], None
+    return keys[differs(keys)], None
 
 
 def ascends(numbers: Int64s) -> bool:
@@ -89,18 +90,11 @@ def ascends(numbers: Int64s) -> bool:
     return bool((numbers[1:] >= numbers[:-1]).all())
 
 
-def first_of_run(ascending: Int64s) -> npt.NDArray[np.bool_]:
-    """Say which of some ascending numbers differ from the one before."""
-    first = np.ones(len(ascending), np.bool_)
-    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
-    return first
-
-
 def unite_weights(keys: Int64s, weights: Float64s, settings: IngestSettings) -> tuple[Int64s, Float64s]:
     """Sort edges and unite the weights of equal ones, as the policy of duplicates says."""
     order = np.argsort(keys, kind="stable")
     keys, weights = keys[order], weights[order]
-    starts = np.flatnonzero(first_of_run(keys))
+    starts = np.flatnonzero(differs(keys))
     if settings.duplicates == "sum":
         united = np.add.reduceat(weights, starts) if len(starts) else weights
     elif settings.duplicates == "max":

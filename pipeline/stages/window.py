@@ -18,8 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bicliq.pipeline.columns import values_of
-from bicliq.pipeline.graphs.actions import differs, in_one, micros_of
-from bicliq.pipeline.placement.arrays import order_by, to_host
+from bicliq.pipeline.graphs.actions import in_one, micros_of
+from bicliq.pipeline.placement.arrays import differs, order_by, to_host
 from bicliq.pipeline.placement.device import on
 from bicliq.pipeline.placement.where import Backend
 from bicliq.pipeline.store.account import Summary

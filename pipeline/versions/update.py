@@ -23,7 +23,7 @@ from bicliq.pipeline.graphs.bipartite import read_graph, stored_sizes
 from bicliq.pipeline.notify import failures_notified, notify_updated
 from bicliq.pipeline.placement.where import check_backends, place_changes
 from bicliq.pipeline.results.changes import changes_between
-from bicliq.pipeline.run import Job, Observer, chosen, finish, timed, work_through
+from bicliq.pipeline.run import Job, Observer, between, finish, timed, work_through
 from bicliq.pipeline.settings import NotifySettings, Settings
 from bicliq.pipeline.stages.extend import Extended, extend
 from bicliq.pipeline.stages.limits import GraphNeeds, Limits, MemoryRoom
@@ -384,7 +384,7 @@ class _Update:
             call = call.model_copy(update={"notify": NotifySettings()})
             observer = replace(observer, told=lambda content: None)
         job = Job(call, observer, self._store, planned=planned, seconds=self._seconds)
-        work_through(job, chosen("check"))
+        work_through(job, between("plan", "search"))
         summary = finish(job)
         if self._in_step:
             with timed("compare", self._observer, self._seconds):

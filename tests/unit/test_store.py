@@ -21,6 +21,7 @@ from bicliq.pipeline.store.inventory import take_inventory
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.records import Commit, PlanRecord, Pruned, RunRecord
+from bicliq.pipeline.store.sizes import Sizes
 
 COMMIT = Commit(
     stored=(StoredFile(data_name(3), 10, "aa"),),
@@ -29,7 +30,7 @@ COMMIT = Commit(
     digest="00000000000000ff",
     seconds=0.5,
     complete=True,
-    sizes={},
+    sizes=Sizes().counts(),
     plan="p",
     backend="cpu-avx2",
     threads=2,
