@@ -314,7 +314,7 @@ def _batches(missing: list[int], client: Any | None) -> list[list[int]]:
 def _write_batch(
     numbers: list[int], store_uri: str, run: str, place: Place, memory_limit: int | None, here: Here
 ) -> None:
-    """Cut partitions and write them; where a GPU fails, the CPU goes on with those that are left."""
+    """Cut partitions and write them; where a GPU fails, the CPU goes on with what is left."""
     store = Store.open(store_uri, create=False)
     waiting = list(numbers)
     _require_room(store, run, memory_limit)
