@@ -3,12 +3,13 @@
 `STAGES` is the list that `bicliq run`, the Python functions with a store, the Prefect flows and
 their deployments work through. A stage is a function of a `Job`: what it makes lies in the store
 under a name that is given by what it is made of, so a stage that is called again finds it there.
+One that is added to the list is worked through at its place by all of them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -30,7 +31,7 @@ from bicliq.pipeline.stages.planned import place_partitions
 from bicliq.pipeline.stages.profile import profile
 from bicliq.pipeline.stages.publish import publish, publish_in_part, standing
 from bicliq.pipeline.stages.search_run import SearchProgress, SearchRecord, search_run
-from bicliq.pipeline.store.account import account
+from bicliq.pipeline.store.account import Summary, account
 from bicliq.pipeline.store.entries import Check, LargestOfRun
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.log import number_again
@@ -170,7 +171,7 @@ class Job:
     store: Store
     source: Edges | None = None
     graph: str = ""
-    read: dict[str, Any] | None = None
+    read: Summary | None = None
     checks: list[Check] | None = None
     planned: PlanRecord | None = None
     expected: Forecast | None = None
@@ -266,13 +267,15 @@ Stages: TypeAlias = "dict[str, Callable[[Any], None]]"
 
 STAGES: Stages = {
     "ingest": ingest_table,
-    "profile": profile_graph,  # where it is asked for
+    "profile": profile_graph,
     "plan": plan_graph,
     "check": check,
     "search": search,
     "publish": publish_run,
-    "verify": verify_run,  # where it is asked for
+    "verify": verify_run,
 }
+IF_ASKED = {"profile", "verify"}
+"""Stages that are worked through only by who names them."""
 
 Call: TypeAlias = "Callable[[str, Callable[[], None]], None]"
 """How a stage is called, given its name and itself: as it is, or as a task of Prefect."""
@@ -302,6 +305,13 @@ def work_through(job: Job, stages: Stages, call: Call = as_it_is) -> None:
 def chosen(*names: str) -> Stages:
     """Return some of the stages."""
     return {name: STAGES[name] for name in names}
+
+
+def between(after: str | None, before: str | None, asked: Container[str] = ()) -> Stages:
+    """Return the stages after one and before another; of those of `IF_ASKED` what is asked for."""
+    names = list(STAGES)
+    start, stop = names.index(after) + 1 if after else 0, names.index(before) if before else None
+    return chosen(*(name for name in names[start:stop] if name not in IF_ASKED or name in asked))
 
 
 def run(
@@ -345,7 +355,7 @@ def run(
         check_machines(settings)
         job = Job(settings, observer or Observer(), Store.open(settings.store), source=source)
         with cluster_ahead(settings) as job.ahead:
-            work_through(job, chosen("ingest", "plan", "check"), call)
+            work_through(job, between(None, "search"), call)
             found = finish(job, verify=verify, call=call)
         told.finished(found.record())
     return found
@@ -366,7 +376,7 @@ def run_graph(
     with failures_notified(settings, name), lineage_told(settings, store.graph(name).uri, lineage) as told:
         check_machines(settings)
         job = Job(settings, observer or Observer(), store, graph=name)
-        work_through(job, chosen("plan", "check"), call)
+        work_through(job, between("ingest", "search"), call)
         found = finish(job, verify=verify, call=call)
         told.finished(found.record())
     return found
@@ -383,7 +393,7 @@ def resume(run_id: str, settings: Settings, observer: Observer | None = None) ->
         check_machines(settings)
         job = Job(settings, observer or Observer(), Store.open(settings.store, create=False))
         job.planned = _planned(job.store, run_id, settings)
-        work_through(job, chosen("check"))
+        work_through(job, between("plan", "search"))
         found = finish(job)
         told.finished(found.record())
     return found
@@ -420,7 +430,7 @@ def finish(job: Job, *, verify: bool = False, call: Call = as_it_is) -> RunSumma
     except PartitionsFailed as failed:
         publish_in_part(job.store, job.run, failed.limited_by)
         raise
-    work_through(job, chosen("publish", *(["verify"] if verify else [])), call)
+    work_through(job, between("search", None, {"verify"} if verify else ()), call)
     assert job.searched is not None
     found = summary(job)
     if job.unchanged and job.observer.knows(job.run):
@@ -455,7 +465,7 @@ def summary(job: Job) -> RunSummary:
         threads=manifest.threads,
         placement=place_partitions(job.planned, job.settings).record(),
         seconds={**job.seconds, "total": round(sum(job.seconds.values()), 6)},
-        ingest=job.read,
+        ingest=None if job.read is None else job.read.record(),
         largest=manifest.largest,
         busy=searched.busy,
         checks=manifest.checks if job.checks is None else job.checks,

@@ -26,7 +26,6 @@ from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.checks import check_input
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import ingest, read_edge_table
-from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
 
 
@@ -73,7 +72,7 @@ def count_table(source: Edges, asked: CountAsked, settings: Settings, null: Null
         threads=found.threads,
         null=compare_counts(graph, counts, null, lambda columns: count(columns)[0]) if null and null.tables else None,
         seconds={"ingest": read - started, **found.seconds, "total": time.perf_counter() - started},
-        account=account(table.summary),
+        account=table.summary.account,
     )
 
 
@@ -137,4 +136,4 @@ def count_run(
     assert job.record is not None
     assert job.read is not None
     seconds = {**job.seconds, "total": round(sum(job.seconds.values()), 6)}
-    return replace(job.record, seconds=seconds, account=account(job.read))
+    return replace(job.record, seconds=seconds, account=job.read.account)

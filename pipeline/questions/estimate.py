@@ -20,7 +20,6 @@ from bicliq.pipeline.stages.expected import Estimated, expected_output, short
 from bicliq.pipeline.stages.in_step import expand_where, read_timed
 from bicliq.pipeline.stages.ingest import read_edge_table
 from bicliq.pipeline.stages.search import reduced_table
-from bicliq.pipeline.store.account import account
 
 GPU_WRITE, SMALLER = 0.75e-9, 0.6
 """Seconds to order, encode and write an id on an H200, and the part of it that smaller sides take
@@ -73,7 +72,7 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
         "backend": "cpu",
         "threads": threads,
         "thresholds": found.thresholds,
-        **account(table.summary),
+        **table.summary.account,
         "seconds": {
             "search": search,
             "write": write,
@@ -91,7 +90,7 @@ def _at_most(found: Estimated, table: EdgeTable) -> Estimated:
     known = (
         "groups in step are at most so many: vertices of the right side that have several windows are counted for each"
     )
-    table.summary["assumed"] = [*table.summary["assumed"], known]
+    table.summary.assumed.append(known)
     say("assumed", known)
     return found.as_bound()
 

@@ -19,6 +19,7 @@ from bicliq.pipeline.report.pictures import (
     two_step_picture,
 )
 from bicliq.pipeline.report.times import Times
+from bicliq.pipeline.store.account import Summary
 from bicliq.pipeline.store.entries import Check, Largest
 from bicliq.pipeline.store.records import Manifest
 from bicliq.pipeline.words import about
@@ -83,7 +84,7 @@ NAMED = 12
 def name_of(facts: Facts) -> str:
     """The table of the first run, and how many updates followed."""
     first, *updates = facts.steps
-    name = str(first.graph.source["uri"]).rstrip("/").rsplit("/", 1)[-1]
+    name = str(first.graph.summary.source.uri).rstrip("/").rsplit("/", 1)[-1]
     return name if not updates else f"{name} and {len(updates):,} update{'' if len(updates) == 1 else 's'}"
 
 
@@ -133,16 +134,16 @@ def what_went_in(facts: Facts) -> str:
     return table_read(facts.steps[0].graph.summary, more, _updates(facts.steps) + checks_table(facts.manifest.checks))
 
 
-def table_read(summary: dict[str, Any], more: Rows = (), after: str = "") -> str:
+def table_read(summary: Summary, more: Rows = (), after: str = "") -> str:
     """The account of a table that was read: the `summary` of a graph's record."""
-    source, columns = summary["source"], summary["columns"]
-    repeat = "repeat an edge" if summary["policies"].get("in_step") is None else "repeat an action"
-    rows = [("rows read", f"{summary['rows_read']:,}"), (repeat, f"{summary['duplicates']:,}")]
-    rows += [(f"dropped: {why}", f"{summary[key]:,}") for key, why in DROPPED.items() if summary.get(key)]
-    rows += [("edges kept", f"{summary['edges']:,}"), *more]
-    dropped = "" if any(summary.get(key) for key in DROPPED) else " Nothing was dropped."
+    source, columns = summary.source, summary.columns
+    repeat = "repeat an edge" if summary.policies.get("in_step") is None else "repeat an action"
+    rows = [("rows read", f"{summary.rows_read:,}"), (repeat, f"{summary.duplicates:,}")]
+    rows += [(f"dropped: {why}", f"{n:,}") for key, why in DROPPED.items() if (n := getattr(summary, key))]
+    rows += [("edges kept", f"{summary.edges:,}"), *more]
+    dropped = "" if summary.dropped else " Nothing was dropped."
     said = (
-        f"<p><code>{escape(str(source['uri']))}</code> ({escape(source['format'])}, {source['bytes']:,} bytes); left is"
+        f"<p><code>{escape(source.uri)}</code> ({escape(source.format)}, {source.bytes:,} bytes); left is"
         f" <b>{escape(str(columns['left']))}</b>, right is <b>{escape(str(columns['right']))}</b>.{dropped}</p>"
     )
     return f"<section><h2>What went in</h2>{said}{two_columns(rows)}{after}</section>"

@@ -17,6 +17,7 @@ from bicliq.pipeline.errors import DamageError, InputError
 from bicliq.pipeline.events import tell, warn
 from bicliq.pipeline.settings import CheckSettings
 from bicliq.pipeline.stages.profile import profile
+from bicliq.pipeline.store.account import Summary
 from bicliq.pipeline.store.entries import Check
 from bicliq.pipeline.store.labels import read_labels
 from bicliq.pipeline.store.layout import RunFolder, Store
@@ -26,25 +27,24 @@ from bicliq.pipeline.store.records import Checks
 SIDES = ("left", "right")
 
 
-def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSettings) -> list[Check]:
+def check_input(store: Store, run: str, summary: Summary, asked: CheckSettings) -> list[Check]:
     """Check the input of a planned run, and write its checks.json.
 
-    `store`, `run`: a planned run. `summary`: what ingest read and dropped
-    (`pipeline.stages.ingest.GraphRecord.summary`). `asked`: the thresholds. Raises InputError where
+    `store`, `run`: a planned run. `summary`: what ingest read and dropped.
+    `asked`: the thresholds. Raises InputError where
     a check failed and the settings say that this stops the run.
 
     The last run of the same source is the one that was published last. Labels are compared only
     where a threshold asks for it, since that reads the labels of both.
     """
     folder, planned = store.run(run), store.run(run).planned
-    source = summary["source"]["uri"]
+    source = summary.source.uri
     last = _last_run(store, run, source)
-    rows = int(summary["rows_read"])
-    dropped = sum(int(n) for name, n in summary.items() if name.startswith("dropped_"))
-    compare_labels = last is not None and (asked.labels_warn, asked.labels_fail) != (None, None)
+    rows = summary.rows_read
+    compare_labels = last is not None and asked.labels_above is not None
     values: dict[str, float | None] = {
         "rows": None if last is None else abs(rows - last.rows) / max(last.rows, 1),
-        "dropped": dropped / max(rows, 1),
+        "dropped": summary.dropped / max(rows, 1),
         "labels": _share_of_new_labels(store, planned.graph, last.graph) if last and compare_labels else None,
         "degree": planned.max_degree if planned.max_degree is not None else _max_degree(store, planned.graph),
         "paths": planned.est_cost,
@@ -108,7 +108,7 @@ def read_checks(folder: RunFolder) -> list[Check]:
 
 
 def _judged(name: str, value: float | None, asked: CheckSettings) -> Check:
-    limits = {level: getattr(asked, f"{name}_{level}") for level in ("warn", "fail")}
+    limits = dict(zip(("warn", "fail"), getattr(asked, f"{name}_above") or (None, None), strict=True))
     over = [
         level for level in ("fail", "warn") if value is not None and limits[level] is not None and value > limits[level]
     ]

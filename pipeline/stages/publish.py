@@ -48,13 +48,7 @@ def publish(
     missing = [n for n in range(plan.partitions) if n not in commits or not commits[n].complete]
     if limited_by is None and max_bicliques is not None and bicliques >= max_bicliques:
         limited_by = "max_bicliques"
-    failed = {n: reason for n, reason in folder.failures().items() if n in missing} if missing else {}
-    explained = (limited_by is not None or set(missing) == set(failed)) and asked.parent is None
-    if missing and not explained:
-        raise StorageError(
-            f"{folder.uri}: {named(missing)} of {plan.partitions} not committed, or cut off by a limit; resume the run, then"
-            " publish it"
-        )
+    failed = _explained(folder, asked, plan, missing, limited_by) if missing else {}
     sizes = Sizes()
     for commit in commits.values():
         sizes.merge(commit.sizes)
@@ -97,6 +91,19 @@ def publish(
     graph.sweep()
     tell("run published", run=run, **found, bytes=manifest.bytes)
     return manifest
+
+
+def _explained(
+    folder: RunFolder, asked: RunRecord, plan: PlanRecord, missing: list[int], limited_by: str | None
+) -> dict[int, str]:
+    """Why missing partitions failed; refuse a run where no limit or failure explains all."""
+    failed = {n: reason for n, reason in folder.failures().items() if n in missing}
+    if asked.parent is not None or (limited_by is None and set(missing) != set(failed)):
+        raise StorageError(
+            f"{folder.uri}: {named(missing)} of {plan.partitions} not committed, or cut off by a limit; resume the run, then"
+            " publish it"
+        )
+    return failed
 
 
 def standing(folder: RunFolder) -> Manifest | None:

@@ -14,6 +14,7 @@ from pydantic import Field
 from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import PlanSettings, PublishSettings, SearchSettings
+from bicliq.pipeline.store.account import Summary
 from bicliq.pipeline.store.entries import Check, Expected, Histogram, LargestOfRun, SizeCounts
 from bicliq.pipeline.store.record import Count, Digest, Entry, Name, Record, StoredFile, Vertices
 
@@ -41,16 +42,15 @@ GRAPH_FILES = r"(edges|changed|left_ids|right_ids|rows)(?P<attempt>-\w+)?\.parqu
 class StoredGraph(Record, kind="graph", at="graph.json", files=GRAPH_FILES):
     """A graph: whole, or told by what differs from another one (`pipeline.store.edges`).
 
-    `n_left`, `n_right`, `n_edges`: its size; isolated vertices count. `summary`: what became of the
-    rows of the table that was read (`pipeline.store.account`), its policies, its columns, and the
-    ``source``: uri, format, bytes and files. `seconds`: duration of each stage. `base`: the graph
-    that this one differs from; None: this one is whole.
+    `n_left`, `n_right`, `n_edges`: its size; isolated vertices count. `summary`: the table that was
+    read. `seconds`: duration of each stage. `base`: the graph that this one differs from; None:
+    this one is whole.
     """
 
     n_left: Vertices
     n_right: Vertices
     n_edges: Count
-    summary: dict[str, Any]
+    summary: Summary
     seconds: dict[str, float]
     base: Name | None = None
 
@@ -67,13 +67,8 @@ class StoredGraph(Record, kind="graph", at="graph.json", files=GRAPH_FILES):
     @property
     def in_step(self) -> str | None:
         """How long a window is, where runs of the graph are of groups in step."""
-        found: str | None = self.summary.get("policies", {}).get("in_step")
+        found: str | None = self.summary.policies.get("in_step")
         return found
-
-    @property
-    def source(self) -> dict[str, Any]:
-        """The table that was read: uri, format, bytes, files."""
-        return dict(self.summary.get("source", {}))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -324,6 +319,15 @@ class Held(Entry):
     created: str
 
 
+@dataclass(frozen=True)
+class Reading(Entry):
+    """How the table of a run was read: as `Summary` has it."""
+
+    format: str = ""
+    columns: dict[str, Any] = field(default_factory=dict)
+    policies: dict[str, Any] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunRecord(
     Record,
@@ -365,7 +369,7 @@ class RunRecord(
     parent: Name | None = None
     beside: bool = False
     table: str | None = None
-    reading: dict[str, Any] = field(default_factory=dict)
+    reading: Reading = Reading()
     taken: dict[str, TakenFile] | None = None
     taken_before: Name | None = None
     holds_taken_alone: bool = False

@@ -24,7 +24,7 @@ from bicliq.pipeline.store.bicliques import MASK, SCHEMA, SMALLER_SCHEMA, table_
 from bicliq.pipeline.store.choice import EVERYTHING
 from bicliq.pipeline.store.entries import Histogram, Largest, LargestOfRun
 from bicliq.pipeline.store.labels import Hashes
-from bicliq.pipeline.store.layout import RunFolder
+from bicliq.pipeline.store.layout import GraphFolder, RunFolder
 from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.records import LayerRows
 from bicliq.pipeline.store.sizes import Sizes
@@ -152,6 +152,30 @@ class Roots:
             return kernels.BicliqueBatch(*left, *right, root[first:last])
 
         return [(int(number[first]), last - first) for first, last in bounds], group
+
+
+def fold_changes(
+    layers: tuple[Layer, ...],
+    changes: AnyChanges,
+    roots: Roots,
+    bicliques: int,
+    after: GraphFolder,
+    before: GraphFolder,
+) -> tuple[int, kernels.BicliqueLists | kernels.ChangedRows, kernels.BicliqueLists | kernels.ChangedRows]:
+    """Layers that stay below, and what appeared and vanished since these, as `fold` has it.
+
+    Rows stay what they are if they stand alone; else they become lists, by the graphs of the
+    version and of the one before.
+    """
+    if isinstance(changes, kernels.RowChanges):
+        rows = len(changes.appeared) + len(changes.vanished)
+        if layers_below([layer.rows for layer in layers], rows, bicliques) == len(layers):
+            return len(layers), changes.appeared, changes.vanished
+        appeared, vanished = LargerSides(after), LargerSides(before)
+        changes = kernels.Changes(
+            lists_of(changes.appeared, appeared), lists_of(changes.vanished, vanished), changes.backend
+        )
+    return fold(layers, changes.appeared, changes.vanished, roots, bicliques)
 
 
 def fold(

@@ -81,7 +81,7 @@ def test_an_update_checks_its_table(tmp_path, capsys, rows, threshold, said):
 
 def test_the_settings_file_holds_for_updates_too(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "bicliq.toml").write_text("[checks]\nlabels_fail = 0.5\n")
+    (tmp_path / "bicliq.toml").write_text("[checks]\nlabels_above = ':0.5'\n")
     assert invoke(asked("run", put(tmp_path / "a.csv", FEW), tmp_path)) == 0
     assert invoke(asked("update", put(tmp_path / "b.csv", STRANGE), tmp_path)) == 2
     assert "labels: 1 is above 0.5" in capsys.readouterr().err
