@@ -37,9 +37,18 @@ OLD_NAMES = {
 
 def in_new_names(given: Any) -> Any:
     """Return the settings of checks with those of before as parts of what they are by now."""
-    old = [(name, now) for (_, name), now in OLD_NAMES.items() if isinstance(given, dict) and name in given]
-    for name, now in old:
-        if now in given:
+    if not isinstance(given, dict):
+        return given
+    settings = {name: value for name, value in given.items() if ("checks", name) not in OLD_NAMES}
+    for (_, name), now in OLD_NAMES.items():
+        if given.get(name) is None:
+            continue
+        if given.get(now) is not None:
             raise ValueError(f"{name} is a part of {now} by now, which is given, too; leave {name} out")
-    parts = {now: [given.get(now.replace("above", level)) for level in ("warn", "fail")] for _, now in old}
-    return {name: value for name, value in given.items() if name not in dict(old)} | parts if old else given
+        try:
+            level = _two_levels([given[name]])[0]
+        except ValueError:
+            raise ValueError(f"{name} {given[name]!r}: write a number of at least 0") from None
+        warn, fail = settings.get(now) or (None, None)
+        settings[now] = (level, fail) if name.endswith("warn") else (warn, level)
+    return settings

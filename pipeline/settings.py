@@ -577,11 +577,13 @@ def _sentence(problem: Any, arguments: dict[str, Any]) -> str:
 
 def _source(place: tuple[Any, ...], arguments: dict[str, Any]) -> str:
     """Name what set a value: an argument, a variable, or a line of the file."""
-    dotted = ".".join(map(str, place))
-    inner: Any = arguments
-    for part in place:
-        inner = inner.get(part) if isinstance(inner, dict) else None
-    if inner is not None:
-        return f"setting {dotted}"
-    variable = variable_of(place)
-    return f"variable {variable}" if variable in map(str.upper, os.environ) else f"{SETTINGS_FILE}: {dotted}"
+    before = (old for old, now in OLD_NAMES.items() if (old[0], now) == place)
+    for named in (place, *before):
+        inner: Any = arguments
+        for part in named:
+            inner = inner.get(part) if isinstance(inner, dict) else None
+        if inner is not None:
+            return f"setting {'.'.join(map(str, named))}"
+        if variable_of(named) in map(str.upper, os.environ):
+            return f"variable {variable_of(named)}"
+    return f"{SETTINGS_FILE}: {'.'.join(map(str, place))}"

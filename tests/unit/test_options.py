@@ -19,6 +19,7 @@ from bicliq.flows.cli.commands import Room
 from bicliq.flows.cli.options import CONTRADICTIONS, PANELS, TAKES, settings_options
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.settings import (
+    CheckSettings,
     IngestSettings,
     Settings,
     fields_of,
@@ -138,14 +139,19 @@ def test_thresholds_of_a_check_have_the_names_of_before_still(check, nowhere, mo
     with pytest.raises(InputError, match=rf"checks: {check}_warn is a part of {check}_above by now"):
         settings_of_line([f"--{check}-above", "0.2"])
     assert load_settings(**now.model_dump(mode="json", exclude={"checks"})).checks == now.checks
+    with pytest.raises(InputError, match=rf"checks: {check}_fail 'x': write a number"):
+        settings_of_line([f"--{check}-fail", "x"])
+    assert CheckSettings.model_validate({f"{check}_warn": None, f"{check}_fail": None}) == CheckSettings()
 
 
 @pytest.mark.parametrize("text", ["", ":", "0.1:0.2:0.3", "many", "-1", "nan", "true", "0.1;0.5"])
 def test_thresholds_that_are_none_are_refused(text):
     with pytest.raises(InputError, match=r"setting checks.rows_above .*warns.*fails"):
         load_settings(checks={"rows_above": text})
-    with pytest.raises(InputError, match="a share is 1 at most"):
+    with pytest.raises(InputError, match=r"setting checks.labels_above '0.5:1.5': a share is 1 at most"):
         load_settings(checks={"labels_above": "0.5:1.5"})
+    with pytest.raises(InputError, match=r"setting checks.labels_warn .*: a share is 1 at most"):
+        load_settings(checks={"labels_warn": 2})
 
 
 @pytest.mark.parametrize("path", FIELDS, ids=NAMED.get)
