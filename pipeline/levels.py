@@ -17,7 +17,9 @@ def _two_levels(value: Any) -> Any:
         raise ValueError("write above which number it warns, and above which it fails: 0.1:0.5, 0.1, or :0.5")
     warns, fails = (*levels, None)[:2]
     if warns is not None and fails is not None and warns > fails:
-        raise ValueError(f"it warns above {warns:g}, where it fails above {fails:g} already; write the smaller one first")
+        raise ValueError(
+            f"it warns above {warns:g}, where it fails above {fails:g} already; write the smaller one first"
+        )
     return warns, fails
 
 
