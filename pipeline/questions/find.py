@@ -415,7 +415,9 @@ def _find(
     if report is not None:
         groups = [(group.left, group.right) for group in result.groups]
         labels = (part.left_ids, part.right_ids)
-        record["report"] = write_page(report, lambda: find_page(record, summary, graph, groups, labels), overwrite=True)
+        record["report"] = write_page(
+            report, lambda: find_page(record, summary, graph, groups, labels), overwrite="pages"
+        )
     return record
 
 

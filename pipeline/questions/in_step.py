@@ -124,7 +124,7 @@ def _write_page(
     ends = float(rows.time.min()), float(rows.time.max())
     told = timed(members[:LISTED], sides, found.moments, found.by_chance(part.graph), ends)
     page = (record, found.table.summary, part.graph, members, sides, told)
-    return write_page(path, lambda: find_page(*page), overwrite=True)
+    return write_page(path, lambda: find_page(*page), overwrite="pages")
 
 
 def _searched(found: InStep, best: Best, until: Any, tell: Tell | None) -> kernels.EnumerationResult:
