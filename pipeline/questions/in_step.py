@@ -68,7 +68,7 @@ def find_in_step(
     refuse_gpu(settings)
     started = time.perf_counter()
     table = stored_table(source) if isinstance(source, GraphFolder) else read_timed(source, settings)
-    part = Part(bipartite_of(table), table.left_ids, table.right_ids, fold=table.summary.policies["fold"])
+    part = Part(bipartite_of(table), table.left_ids, table.right_ids, fold=table.summary.fold)
     asked.restrict(part)
     weights = None
     if asked.by == "weight":
