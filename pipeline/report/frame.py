@@ -43,7 +43,7 @@ def place_of(store: Store, name: str) -> str:
 
 
 def page_place(place: str) -> str:
-    """Return where a page may be written, or raise InputError: nothing but a page is replaced by one."""
+    """Return where a page may be written; InputError where it would replace something else."""
     if not place.lower().endswith((".html", ".htm")):
         raise InputError(f"{place}: a report is a page of HTML; name it so, as in report.html")
     system, target = new_file(place, overwrite=True)

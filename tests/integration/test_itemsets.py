@@ -438,7 +438,7 @@ def test_baskets_of_a_later_day_are_not_joined_to_those_that_have_their_numbers(
         assert invoke(["update", str(tmp_path / f"{other}.dat"), *store]) == 2
         assert "basket 1 is another one than basket 1 of the run" in capsys.readouterr().err
     bicliq.enumerate([["a", "b"]], format="baskets", store=tmp_path / "lists")
-    with pytest.raises(InputError, match="list of baskets: basket . is another one"):
+    with pytest.raises(InputError, match=r"list of baskets: basket . is another one"):
         bicliq.update(tmp_path / "lists", [["x", "y", "z"]])
     for more in (["numbered.dat", "--format", "baskets", "--left", "0"], ["grown.dat"]):
         assert invoke(["update", str(tmp_path / more[0]), *more[1:], *store]) == 0
