@@ -172,8 +172,11 @@ def _plan(
         expected = _expected(graph, search, side, asked.publish)
         expected = expected.as_bound() if in_step else expected
     seconds = None if expected is None else expected.search_seconds
-    worth = worth_to(data_backend, search, cluster, graph.n_edges, int((others**2).sum()), seconds)
     n_left, n_right = (int((degrees > 0).sum()) for degrees in (graph.left_degrees, graph.right_degrees))
+    whole = expected is not None and kernels.searches_roots_together(
+        side, search.min_left, search.min_right, n_left if side == "left" else n_right
+    )
+    worth = worth_to(data_backend, search, cluster, graph.n_edges, int((others**2).sum()), seconds, whole)
     easy = is_easy(expected, search, graph.n_edges)
     by_root = graph if side == "left" else graph.transpose()
     del graph

@@ -8,6 +8,7 @@ import pytest
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.placement.where import place_run
 from bicliq.pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings
 from bicliq.pipeline.stages.expected import Expected
 from bicliq.pipeline.stages.ingest import ingest
@@ -98,6 +99,14 @@ def test_a_process_alone_with_more_threads_is_given_more_to_find(threads, found)
     search = SearchSettings(threads=threads, backend="cpu")
     for cluster, times in ((ClusterSettings(local=True), found), (ClusterSettings(workers=2), 1)):
         assert worth_to("cpu", search, cluster, n_edges=1 << 20, paths=1 << 40).found == times
+
+
+def test_roots_that_are_best_searched_together_are_one_partition_of_one_process_unless_a_cluster_is_asked_for():
+    work, search = {"n_edges": 1 << 25, "paths": 1 << 40, "whole": True}, SearchSettings(backend="cpu")
+    assert worth_to("cpu", search, ClusterSettings(), **work).partitions(1 << 40, None) == 1
+    assert worth_to("cpu", search, ClusterSettings(workers=2), **work).partitions(1 << 40, None) == 32
+    assert not place_run("cpu", search, ClusterSettings(), **work).cluster
+    assert place_run("cpu", search, ClusterSettings(), **work | {"whole": False}).cluster
 
 
 def test_partitions_share_the_cost():
