@@ -14,8 +14,10 @@ MOST_PATHS = 128  # times the paths of the other side: the lists of the roots ar
 HIGH = 0.25  # share of a side that is asked for at least: then few pairs of the crowded side are searched less
 
 MOST_UNPRUNED = 2  # pairs that share less are no nodes in any case
-SEARCHED = 4.5  # times what a path costs when a root is built, costs it to search where its ends share enough
-MOST_SAMPLED = 126
+# What a path costs to search where its ends share enough, and besides where they share FAR times that, which leaves
+# much below them: so many times what it costs when a root is built.
+SEARCHED, SEARCHED_FAR, FAR = 3, 10, 4
+MOST_SAMPLED = 96
 
 SAMPLED_PATHS, SEED = 64, 1
 WARP_ROWS = 32  # rows of a node that a warp holds one a lane
@@ -43,8 +45,8 @@ def choose_side(
     time). On a GPU, pairs that share more rows than a warp has lanes count against a side.
 
     A threshold above two prunes where the roots are on the other side: a pair of roots that shares
-    fewer is not searched. So each path counts once, and many times where its ends share enough, by
-    a seeded sample of them (`src/graphs/path_sample.hpp`).
+    fewer is not searched. So each path counts once, some times more where its ends share enough,
+    and many where they share several times that, by a seeded sample (`src/graphs/path_sample.hpp`).
 
     Parameters
     ----------
@@ -100,12 +102,12 @@ def side_of(
         return float(paths.from_left if side == "left" else paths.from_right)
 
     def cost(side: Side) -> float:
-        needed = least["right"] if side == "left" else least["left"]
-        shared = paths.crowded(side == "left", MOST_SAMPLED, max(needed, 2) - 1, SEED)
-        return least_cost(side) * (1 + SEARCHED * float(shared))
+        needed = max(least["right"] if side == "left" else least["left"], MOST_UNPRUNED)
+        near, far = paths.crowded(side == "left", MOST_SAMPLED, needed, FAR * needed, SEED)
+        return least_cost(side) * (1 + SEARCHED * float(near) + SEARCHED_FAR * float(far))
 
     other: Side = "right" if chosen == "left" else "left"
-    if least_cost(other) >= (1 + SEARCHED) * least_cost(chosen):
+    if least_cost(other) >= (1 + SEARCHED + SEARCHED_FAR) * least_cost(chosen):
         return chosen
     of_chosen = cost(chosen)
     return other if least_cost(other) < of_chosen and cost(other) < of_chosen else chosen
@@ -152,6 +154,6 @@ def _side_for_warps(paths: Any, chosen: Side) -> Side:
         return chosen
 
     def wide_share(side: Side) -> float:
-        return float(paths.crowded(side == "left", SAMPLED_PATHS, WARP_ROWS, SEED))
+        return float(paths.crowded(side == "left", SAMPLED_PATHS, WARP_ROWS + 1, WARP_ROWS + 1, SEED)[0])
 
     return other if wide_share(chosen) >= WIDE_SHARE and wide_share(other) <= NARROW_SHARE else chosen
