@@ -164,7 +164,6 @@ def _plan(
     room.require_for_graph(CUT.of(*sizes), f"{folder.uri}: to plan a run of {graph.n_edges:,} edges", *sizes)
     side = "left" if in_step else choose_side(graph, search.side, search.min_left, search.min_right)
     others = graph.right_degrees if side == "left" else graph.left_degrees
-    wanted = asked.plan.partitions, asked.plan.memory_budget
     expected = None
     if asked.asks == "bicliques" and room.bytes < ESTIMATED.of(*sizes):
         tell("search is not estimated", run=folder.run, reason="the limit of memory leaves no room for it")
@@ -178,6 +177,8 @@ def _plan(
     )
     worth = worth_to(data_backend, search, cluster, graph.n_edges, int((others**2).sum()), seconds, whole)
     easy = is_easy(expected, search, graph.n_edges)
+    together = whole and worth.most == 1 and memory_limit is None
+    wanted = asked.plan.partitions, _budget(asked.plan, ESTIMATED.of(*sizes) if together else 0)
     by_root = graph if side == "left" else graph.transpose()
     del graph
     found, est_bytes = plan_partitions(by_root, side, *wanted, worth, expected, is_easy=easy)
@@ -205,6 +206,12 @@ def _plan(
     if alone and stands.digest == found.digest:
         write_whole(folder, found, by_root, memory_limit)
     return stands
+
+
+def _budget(asked: PlanSettings, held: int) -> int:
+    """Bytes of a partition: those asked for, or as many as the plan held itself, if these are more and nobody asked."""
+    is_asked = asked.memory_budget != PlanSettings().memory_budget
+    return asked.memory_budget if is_asked else max(asked.memory_budget, held)
 
 
 def _reduced(

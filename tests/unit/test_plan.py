@@ -94,6 +94,15 @@ def test_one_process_alone_is_given_fewer_partitions(tmp_path, alone, partitions
     )
 
 
+def test_roots_that_are_best_searched_together_are_cut_within_a_memory_budget_that_is_asked_for(tmp_path):
+    source, store = tmp_path / "edges.parquet", Store.open(str(tmp_path / "store"))
+    pq.write_table(random_graph(1, 300, 100, 0.3).to_batches().read_all(), source)
+    graph = ingest(str(source), store, IngestSettings()).graph
+    few_columns = SearchSettings(min_left=40, side="right")
+    assert plan(store, graph, few_columns, PlanSettings()).partitions == 1
+    assert plan(store, graph, few_columns, PlanSettings(memory_budget=1 << 16)).partitions > 10
+
+
 @pytest.mark.parametrize(("threads", "found"), [(1, 1), (2, 1), (16, 8)])
 def test_a_process_alone_with_more_threads_is_given_more_to_find(threads, found):
     search = SearchSettings(threads=threads, backend="cpu")
