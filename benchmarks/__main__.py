@@ -1,6 +1,6 @@
 """`python -m benchmarks`, in a checkout."""
 
-from benchmarks.commands import application
+from benchmarks.application import application
 from bicliq.flows.cli.app import main
 
 main(application)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bicliq.flows.cli.commands import Room
-from bicliq.flows.cli.options import EXIT_OTHER, Backend, Devices, Edges, Json, RunName, Side, check_picture
+from bicliq.flows.cli.options import EXIT_OTHER, Backend, Edges, Json, RunName, Side, check_picture
 from bicliq.pipeline.bounds import MOST_THREADS
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def bench_enumerate(
         console.note(f"{measured.graph}: {measured.seconds:.3f} s")
     record = {"machine": machine_facts(backend), "graphs": records}
     console.answer(record, json, tables.enumeration, wide_table=True)
-    _end(all(r["expected"] in (None, r["bicliques"]) for r in records))
+    end(all(r["expected"] in (None, r["bicliques"]) for r in records))
 
 
 @room.command("gpu", "BICLIQ_DATA=graphs python -m benchmarks gpu YouTube EuAll --runs 3")
@@ -89,7 +89,7 @@ def bench_gpu(
         console.note(f"{measured.layout}, {measured.graph}: {measured.milliseconds:.2f} ms, busy {measured.busy:.2f}")
     console.answer({"machine": machine_facts("cuda"), "layouts": records}, json, tables.layouts, wide_table=True)
     known = enumeration_peers()
-    _end(all(r["bicliques"] == known[r["graph"]].bicliques for r in records if r["graph"] in known))
+    end(all(r["bicliques"] == known[r["graph"]].bicliques for r in records if r["graph"] in known))
 
 
 @room.command("run", "python -m benchmarks run out.YouTube --local --threads 16")
@@ -110,7 +110,7 @@ def bench_run(
         took = found.reason or f"{found.seconds['total']:.2f} s, digest {found.digest}"
         console.note(f"data on {found.data_backend}, search on {found.backend}: {took}")
     console.answer({"edges": edges, "ways": records}, json, tables.stages, wide_table=True)
-    _end(len({record["digest"] for record in records if record["reason"] is None}) <= 1)
+    end(len({record["digest"] for record in records if record["reason"] is None}) <= 1)
 
 
 @room.command("scale", "python -m benchmarks scale 3f2a --store dense --workers 1 --workers 2 --backend cuda")
@@ -170,7 +170,7 @@ def bench_scale(
         records.append(asdict(measured))
         console.note(f"{measured.workers} workers: {measured.seconds:.2f} s")
     console.answer({"run": opened.run, "clusters": records}, json, tables.scaling, wide_table=True)
-    _end(len({record["digest"] for record in records}) <= 1)
+    end(len({record["digest"] for record in records}) <= 1)
 
 
 @room.command("growth", "python -m benchmarks growth big --edges 1000000 --edges 10000000 --min-left 20 --min-right 20")
@@ -223,7 +223,7 @@ def bench_count(
 
     records = [measured.record() for measured in measure_counts(graphs or [], threads, runs, backend)]
     console.answer({"machine": machine_facts(), "counts": records}, json, tables.counts, wide_table=True)
-    _end(all(r["expected"] in (None, r["count"]) for r in records))
+    end(all(r["expected"] in (None, r["count"]) for r in records))
 
 
 @room.command("choice", "python -m benchmarks choice --seeds 12 --first-seed 1000")
@@ -328,7 +328,7 @@ def bench_find(
         console.note(f"{measured.graph}, {measured.k} by {measured.by}: {measured.milliseconds:.1f} ms")
     record = {"machine": machine_facts(backend), "questions": records}
     console.answer(record, json, tables.finds, wide_table=True)
-    _end(all(r["exact"] for r in records))
+    end(all(r["exact"] for r in records))
 
 
 @room.command("planted", "python -m benchmarks planted UCforum movielens-ui --seeds 5 --picture planted.svg")
@@ -423,111 +423,7 @@ def bench_update(
     console.answer({"machine": machine_facts(), "graphs": records}, json, tables.updates, wide_table=True)
 
 
-@room.command("clique", "BICLIQ_DATA=graphs python -m benchmarks clique brock400_4 --threads 2")
-def bench_clique(
-    graphs: Annotated[
-        list[str] | None, typer.Argument(metavar="[GRAPH]...", help="DIMACS graphs by name; by default all there are.")
-    ] = None,
-    threads: Threads = 1,
-    runs: Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs of each graph; the median is shown.")] = 5,
-    time_limit: Limit = 60.0,
-    backend: OneBackend = "cpu",
-    devices: Devices = 1,
-    bounds: Annotated[
-        Literal["colour", "recolour", "refute"], typer.Option("--bounds", help="The strongest bound in use.")
-    ] = "refute",
-    json: Json = False,
-) -> None:
-    """Time the maximum clique of DIMACS graphs beside the peers' figures."""
-    from benchmarks import tables
-    from benchmarks.clique import measure_cliques
-    from benchmarks.graphs import find_dimacs
-    from bicliq.flows.cli import console
-    from bicliq.pipeline.placement.machine import machine_facts
-
-    records = []
-    for measured in measure_cliques(find_dimacs(graphs or []), threads, runs, time_limit, backend, devices, bounds):
-        records.append(measured.record())
-        console.note(f"{measured.graph}: {measured.seconds:.3f} s")
-    record = {"machine": machine_facts(), "graphs": records}
-    console.answer(record, json, tables.cliques(bounds), wide_table=True)
-    _end(all(not r["proven"] or r["expected"] in (None, r["size"]) for r in records))
-
-
-@room.command("random-cliques", "python -m benchmarks random-cliques --size 200 --picture cliques.svg")
-def bench_random_cliques(
-    sizes: Annotated[
-        list[int] | None, typer.Option("--size", min=1, max=20_000, help="Vertices; repeat for several.")
-    ] = None,
-    densities: Annotated[list[float] | None, typer.Option("--density", help="Densities; repeat for several.")] = None,
-    threads: Threads = 2,
-    time_limit: Limit = 5.0,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**62, help="Of the random graphs.")] = 1,
-    backend: Annotated[Backend, typer.Option("--backend", help="With cuda, on GPUs as well.")] = "cpu",
-    devices: Devices = 1,
-    picture: Annotated[str | None, typer.Option("--picture", help="File to draw to: .svg, .png or .pdf.")] = None,
-    json: Json = False,
-) -> None:
-    """Time the maximum clique of random graphs of many sizes and densities on several threads."""
-    from benchmarks import tables
-    from benchmarks.random_cliques import DENSITIES, SIZES, draw_cells, measure_random
-    from bicliq.flows.cli import console
-    from bicliq.pipeline.placement.machine import machine_facts
-
-    check_picture(picture)
-    cells = []
-    for cell in measure_random(sizes or SIZES, densities or DENSITIES, threads, time_limit, seed, backend, devices):
-        cells.append(cell)
-        console.note(f"n = {cell.n}, density {cell.density:g}: size {cell.size}")
-    if picture:
-        draw_cells(cells, picture)
-    record = {"machine": machine_facts(), "cells": [cell.record() for cell in cells]}
-    console.answer(record, json, tables.random_cliques, wide_table=True)
-
-
-@room.command(
-    "projected-cliques",
-    "BICLIQ_DATA=graphs python -m benchmarks projected-cliques gowalla --min-shared 1 --min-shared 4",
-)
-def bench_projected_cliques(
-    graphs: Graphs = None,
-    project: Annotated[Literal["left", "right"], typer.Option("--project", help="Side to tie.")] = "left",
-    min_shared: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--min-shared", min=1, max=2**31 - 1, help="Common neighbours that tie two vertices; may be repeated."
-        ),
-    ] = None,
-    threads: Threads = 0,
-    runs: Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs of each way; the fastest is shown.")] = 3,
-    time_limit: Limit = 60.0,
-    backend: Annotated[
-        Literal["auto", "cpu", "cuda"], typer.Option("--backend", help="Where the search runs.")
-    ] = "auto",
-    json: Json = False,
-) -> None:
-    """Take projected tables to a maximum clique with the data on the CPU and on the GPU.
-
-    The table has the seconds of each stage.
-    """
-    from benchmarks import tables
-    from benchmarks.graphs import find_graphs
-    from benchmarks.projected_cliques import measure_projected
-    from bicliq.flows.cli import console
-    from bicliq.pipeline.placement.machine import machine_facts
-
-    records = []
-    options: Any = {"threads": threads, "runs": runs, "backend": backend, "time_limit": time_limit}
-    for found in measure_projected(find_graphs(graphs or []), project, min_shared or [1, 2, 4], **options):
-        records.append(found.record())
-        took = found.reason or f"{(found.seconds or {})['total']:.3f} s, size {found.size}"
-        console.note(f"{found.graph}, {found.min_shared} shared, data on {found.data_backend}: {took}")
-    console.answer({"machine": machine_facts(), "ways": records}, json, tables.projected_cliques, wide_table=True)
-    sizes = {(r["graph"], r["min_shared"], r["size"]) for r in records if r["proven"]}
-    _end(len(sizes) == len({key[:2] for key in sizes}))
-
-
-def _end(agrees: bool) -> None:
+def end(agrees: bool) -> None:
     """Leave with 1 where a figure is not what is known, or two ways differ."""
     if not agrees:
         raise typer.Exit(EXIT_OTHER)
@@ -571,23 +467,3 @@ def _generated(record: dict[str, Any]) -> str:
 
     files = f"{many(record['files'], 'file')} of {record['bytes'] / 2**20:,.1f} MiB"
     return f"{many(record['edges'], 'edge')} in {files}{' together' if record['files'] > 1 else ''}; {record['uri']}"
-
-
-def application(command: str | None = None) -> Any:
-    """Build the commands.
-
-    Parameters
-    ----------
-    command
-        The one that is called; others are listed without options. None: all have their options.
-    """
-    app = typer.Typer(
-        name="benchmarks",
-        help="Measure Bicliq on real graphs, beside the published programs.",
-        no_args_is_help=True,
-        add_completion=False,
-        rich_markup_mode="rich",
-        pretty_exceptions_enable=False,
-    )
-    app.add_typer(room.app(command))
-    return typer.main.get_command(app)

@@ -23,7 +23,8 @@ import pyarrow.parquet as pq
 from benchmarks.rings import Ring, ring_edges
 from bicliq import kernels
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.store.folder import COMPRESSION_LEVEL, Folder, file_system
+from bicliq.pipeline.store.file_systems import file_system
+from bicliq.pipeline.store.folder import COMPRESSION_LEVEL, Folder
 
 CORNERS = (0.57, 0.19, 0.19, 0.05)
 """Graph500's corners: both ends hubs, left only, right only, neither. Degrees are as skewed as

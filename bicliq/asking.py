@@ -16,10 +16,10 @@ from bicliq.pipeline.questions.clique import CliqueQuestion, answer
 from bicliq.pipeline.questions.count import count_run, count_table
 from bicliq.pipeline.questions.count_asked import CountAsked
 from bicliq.pipeline.questions.null import Null
+from bicliq.pipeline.results.as_table import Answered
 from bicliq.pipeline.results.bicliques import Bicliques
 from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import Settings, load_settings
-from bicliq.pipeline.store.account import account_of
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 
@@ -66,7 +66,7 @@ class Reading(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Clique:
+class Clique(Answered):
     """A maximum clique.
 
     Parameters
@@ -88,11 +88,6 @@ class Clique:
     proven: bool
     cliques: list[list[Any]] | None
     record: dict[str, Any] = field(repr=False)
-
-    @property
-    def account(self) -> dict[str, Any]:
-        """What became of the rows of the table: see `pipeline.store.account`."""
-        return account_of(self.record)
 
 
 def enumerate(

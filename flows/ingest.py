@@ -24,8 +24,8 @@ def ingest(source: str, settings: dict[str, Any] | None = None) -> dict[str, Any
     with artifacts() as shown:
         work_through(job, chosen("ingest", "profile"), as_task)
         assert job.read is not None
-        rows = [{"count": name, "value": str(value)} for name, value in job.read.items()]
+        rows = [{"count": name, "value": str(value)} for name, value in job.read.record().items()]
         shown.table(f"ingest-{job.graph}", rows, f"what was read from {source}")
-    record = {"graph": job.graph, "summary": job.read, "seconds": job.seconds["ingest"]}
-    message = f"graph {job.graph}: {graph_size(job.read | {'n_edges': job.read['edges']})}"
+    record = {"graph": job.graph, "summary": job.read.record(), "seconds": job.seconds["ingest"]}
+    message = f"graph {job.graph}: {graph_size(job.read.record() | {'n_edges': job.read.edges})}"
     return ended(message, record)

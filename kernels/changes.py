@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -12,14 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bicliq.kernels.arguments import (
-    as_int32,
-    checked_csr,
-    checked_hashes,
-    number_of_threads,
-    one_of,
-    whole_number,
-)
+from bicliq.kernels.arguments import as_int32, checked_csr, checked_hashes, number_of_threads, one_of, whole_number
 from bicliq.kernels.contracts import BicliqueBatch, EnumerationRequest, Int32Array, Int64Array, Side
 from bicliq.kernels.cpu import BicliqueStream, CpuSearch, load_extension
 from bicliq.kernels.cuda.changes import TABLES, Columns, CudaJudge, empty_on_host
@@ -29,18 +21,12 @@ from bicliq.kernels.estimate import estimate_bicliques
 from bicliq.kernels.laying_out import BicliqueLists, ChangedRows, RowChanges, RowPacking, list_arrays
 from bicliq.kernels.machine import Backend
 from bicliq.kernels.rows import find_edges, row_starts
+from bicliq.kernels.sharing import cut, finish, joined, pool_of, ranges_of, shares_of
 from bicliq.kernels.side import choose_side
 from bicliq.kernels.subgraphs import Subgraphs, side_by_side
 
 PATHS_A_SEARCH = 1 << 24
 """Paths of two edges over the changes that are searched together: some 100 MB of subgraphs."""
-
-
-SHARES_A_THREAD = 4
-"""Parts that the work is cut into, so that threads end at about the same time."""
-
-COPIED_AT_ONCE = 1 << 18
-"""Entries of an array that a thread copies before it takes others: shares are about equal."""
 
 GROUPS_ESTIMATED = 4
 """Groups of changes whose bicliques are estimated."""
@@ -194,7 +180,7 @@ class ChangeSearch:
         >>> search.portions(2), search.portions(1)
         ([(0, 1), (1, 2)], [(0, 2)])
         """
-        return _ranges(self._costs, whole_number("n", n))
+        return ranges_of(self._costs, whole_number("n", n))
 
     @memory_is_capacity
     def estimate(self, *, rough: bool = False) -> int:
@@ -270,14 +256,14 @@ class ChangeSearch:
         workers, ran_on, met = number_of_threads(threads), "", Allowance(most)
         found, judged = load_extension().FoundChanges(), []
         judge = CudaJudge(self._tables(), self._least) if backend == Backend.CUDA else None
-        with _pool(workers, found) as pool:
+        with pool_of(workers, found) as pool:
             for first, last in self._groups(*(portion or ())):
                 graph = self._spanned(first, last, pool, workers)
                 settle = partial(self._settle, found, pool, workers, graph.told, first)
                 with self._streamed(graph, workers, backend) as stream:
                     batches = map(met.counted, stream)
                     if judge is None:
-                        _finish(settle([_columns_of(batch) for batch in batches]))
+                        finish(settle([_columns_of(batch) for batch in batches]))
                     else:
                         judged += [_judged(judge, batch, graph.told, settle) for batch in batches if len(batch)]
                     ran_on = stream.result.backend
@@ -372,7 +358,7 @@ class ChangeSearch:
         of_graph = left, right, one_of("side", side, ("left", "right")) == "left", as_int32(place, "place")
         packing, groups = packing or RowPacking(), self._groups()
         found, vertices, met = packing.collector(), extension.GraphVertices(*of_graph), Allowance(most)
-        with _pool(workers, found.others) as pool:
+        with pool_of(workers, found.others) as pool:
             for first, last in groups:
                 graph = self._spanned(first, last, pool, workers)
                 few = least if len(groups) == 1 else 0
@@ -400,11 +386,11 @@ class ChangeSearch:
         """Let threads add what bicliques of the subgraphs change, each at its first change."""
         met = load_extension().MetBicliques(batches, told[2])
         settle = partial(self._search.settle, found, met)
-        return [pool.submit(partial(settle, *share, *told, first)) for share in _cut(len(met), _shares(workers))]
+        return [pool.submit(partial(settle, *share, *told, first)) for share in cut(len(met), shares_of(workers))]
 
     def _spanned(self, first: int, last: int, pool: ThreadPoolExecutor, workers: int) -> Subgraphs:
         """The subgraphs of changes as one graph; each thread makes those of some changes."""
-        ranges = _ranges(self._costs[first:last], _shares(workers))
+        ranges = ranges_of(self._costs[first:last], shares_of(workers))
         parts = list(pool.map(lambda at: self._search.neighbourhoods(first + at[0], first + at[1]), ranges))
         return side_by_side(parts)
 
@@ -451,33 +437,8 @@ def unite_changes(parts: Iterable[Changes]) -> Changes:
     for part in parts:
         found.add(*list_arrays(part.appeared), *list_arrays(part.vanished))
         ran_on = part.backend or ran_on
-    with _pool(1, found) as pool:
+    with pool_of(1, found) as pool:
         return _listed(found, [], pool, 1, ran_on)
-
-
-@contextmanager
-def _pool(workers: int, found: Any) -> Iterator[ThreadPoolExecutor]:
-    """Threads that find changes; an exception, such as an interrupt, ends what they do."""
-    with ThreadPoolExecutor(workers, "changes") as pool:
-        try:
-            yield pool
-        except BaseException:
-            found.stop()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _shares(workers: int) -> int:
-    """Parts that the work of some threads is cut into."""
-    return SHARES_A_THREAD * workers if workers > 1 else 1
-
-
-def _ranges(costs: Int64Array, n: int) -> list[tuple[int, int]]:
-    """At most n ranges of about equal cost; one that is empty where there is nothing."""
-    ends = np.cumsum(costs)
-    wanted = np.linspace(0, int(ends[-1]) if len(ends) else 0, n + 1)[1:-1]
-    bounds = {0, *np.searchsorted(ends, wanted, side="right").tolist(), len(ends)}
-    return list(pairwise(sorted(bounds)))
 
 
 def _columns_of(batch: BicliqueBatch) -> Columns:
@@ -491,7 +452,7 @@ def _judged(
     judged = judge.judge(batch, *told[:3])
     settling = settle([judged.unsettled])
     changes = judged.changes()
-    _finish(settling)
+    finish(settling)
     return changes
 
 
@@ -505,50 +466,10 @@ def _listed(
 ) -> Changes:
     """What threads have found, and a GPU has judged, as lists."""
     appeared, vanished = (
-        BicliqueLists(*_joined([*(one[kind] for one in judged), *parts], pool, workers, empty))
+        BicliqueLists(*joined([*(one[kind] for one in judged), *parts], pool, workers, empty))
         for kind, parts in enumerate(found.take())
     )
     return Changes(appeared, vanished, ran_on)
-
-
-def _finish(doing: list[Future[None]]) -> None:
-    for one in doing:
-        one.result()
-
-
-def _joined(parts: list[Columns], pool: ThreadPoolExecutor, workers: int, empty: Any = np.empty) -> Columns:
-    """The bicliques of all parts, unless there is one, in arrays that `empty` makes."""
-    if len(parts) == 1:
-        return parts[0]
-    columns: list[Any] = []
-    copies: list[tuple[Any, Any, int]] = []
-    for at in (0, 2):
-        lists = np.cumsum([0, *(len(part[at]) - 1 for part in parts)]).tolist()
-        ids = np.cumsum([0, *(len(part[at + 1]) for part in parts)]).tolist()
-        offsets, members = empty(lists[-1] + 1, np.int64), empty(ids[-1], np.int32)
-        offsets[0] = 0
-        for i, part in enumerate(parts):
-            copies.append((offsets[lists[i] + 1 : lists[i + 1] + 1], part[at][1:], ids[i]))
-            copies.append((members[ids[i] : ids[i + 1]], part[at + 1], 0))
-        columns += [offsets, members]
-    pieces = [
-        (to[k : k + COPIED_AT_ONCE], values[k : k + COPIED_AT_ONCE], behind)
-        for to, values, behind in copies
-        for k in range(0, len(to), COPIED_AT_ONCE)
-    ]
-    _finish([pool.submit(_copy, pieces[i::workers]) for i in range(min(workers, len(pieces)))])
-    return columns[0], columns[1], columns[2], columns[3]
-
-
-def _copy(parts: list[tuple[Any, Any, int]]) -> None:
-    for to, values, behind in parts:
-        np.add(values, behind, out=to) if behind else np.copyto(to, values)
-
-
-def _cut(n: int, parts: int) -> list[tuple[int, int]]:
-    """Ranges of about equal length that are together all of n."""
-    bounds = np.linspace(0, n, parts + 1).astype(np.int64).tolist()
-    return list(pairwise(bounds))
 
 
 def _rows_of(

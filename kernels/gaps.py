@@ -15,23 +15,17 @@ from bicliq.kernels.cpu import load_extension, wait_for
 from bicliq.kernels.errors import memory_is_capacity
 from bicliq.kernels.finding import (
     MOST_ANSWERS,
-    NO_TERMS,
-    NONE,
-    OBJECTIVES,
     FindProgress,
     FindResult,
     Group,
-    Objective,
     check_time_limit,
     checked_sizes,
-    least_units,
     numbers_of_kept,
-    sums_of_edges,
-    terms_of,
     top_bicliques,
 )
 from bicliq.kernels.rows import occurrences, of_entries
 from bicliq.kernels.surprise import SurpriseTerms
+from bicliq.kernels.worth import NO_TERMS, NONE, OBJECTIVES, Objective, least_units, sums_of_edges, terms_of
 
 MOST_MISSING = 255
 """A node holds a bit set for each number of pairs that a member may miss."""
@@ -147,61 +141,67 @@ def groups_with_gaps(
     weights = {"left_weights": left_weights, "right_weights": right_weights, "edge_weights": edge_weights}
     degrees = {"left_degrees": left_degrees, "right_degrees": right_degrees}
     if objective == "surprise":  # of the whole graph, not of a part
-        degrees = {
-            "left_degrees": np.diff(starts) if left_degrees is None else left_degrees,
-            "right_degrees": occurrences(columns, n_columns) if right_degrees is None else right_degrees,
-        }
-
+        own = {"left_degrees": np.diff(starts), "right_degrees": occurrences(columns, n_columns)}
+        degrees = {name: own[name] if given is None else given for name, given in degrees.items()}
     whole = _joined_to_all(starts, columns, n_columns, members) if any(map(len, members)) else None
-
-    def without_gaps(stay: Any, n: int, **options: Any) -> FindResult:
-        part, own = (starts, columns), dict(weights)
-        if stay is not None:
-            part = np.concatenate([[0], np.cumsum(stay)])[starts], columns[stay]
-            own |= {} if edge_weights is None else {"edge_weights": np.asarray(edge_weights)[stay]}
-        options = {"max_left": max_left, "max_right": max_right, "threads": threads, **own, **degrees, **options}
-        return top_bicliques(*part, n_columns, n, objective, **options)
-
-    def apart(covered: Any, seconds: float) -> list[Group]:
-        rest = ~covered if whole is None else whole & ~covered
-        return without_gaps(rest, 1, time_limit=seconds).groups
-
+    options = {"max_left": max_left, "max_right": max_right, "threads": threads, **degrees}
+    plain = _WithoutGaps(starts, columns, n_columns, objective, whole, weights, options)
     asked = {"min_left": min_left, "min_right": min_right}
     if not gaps or not each:
-        options = {"min_edges": min_edges, "min_value": min_value, "diverse": diverse, "time_limit": time_limit}
-        return _with_missing(without_gaps(whole, k, progress=progress, **asked, **options), starts, columns)
-    seconds = FIRST_SECONDS if time_limit is None else min(FIRST_SECONDS, FIRST_SHARE * time_limit)
+        more = {"min_edges": min_edges, "min_value": min_value, "diverse": diverse, "time_limit": time_limit}
+        return _with_missing(plain.best(whole, k, progress=progress, **asked, **more), starts, columns)
     by_sums = diverse or objective in ("weight", "surprise")
-    best = without_gaps(whole, k, time_limit=seconds, **({} if by_sums else asked))
-    first = list(best.groups)
-    until, covered = time.monotonic() + seconds, np.zeros(len(columns), np.bool_)
-    while by_sums and len(first) < len(best.groups) + k + MORE_FIRST and (left := until - time.monotonic()) > 0:
-        others = apart(covered, left)
-        if not others:
-            break
-        first += others
-        covered[entries_of(starts, columns, others[0].left, others[0].right)] = True
-    search = _Search(
-        Packed.of(starts, columns, n_columns),
-        starts,
-        columns,
-        _worth(objective, starts, columns, n_columns, weights, degrees, diverse),
-        whole_number("k", k, most=MOST_ANSWERS),
-        min_value,
-        (gaps, min(each, gaps)),
-        members,
-        sizes,
-        workers,
-        first,
-        best.side,
-        progress,
-    )
+    seconds = FIRST_SECONDS if time_limit is None else min(FIRST_SECONDS, FIRST_SHARE * time_limit)
+    first, side = plain.to_begin_with(k, seconds, asked, many=by_sums)
+    worth, misses = _worth(objective, starts, columns, n_columns, weights, degrees, diverse), (gaps, min(each, gaps))
+    wanted, graph = whole_number("k", k, most=MOST_ANSWERS), Packed.of(starts, columns, n_columns)
+    search = _Search(plain, graph, worth, wanted, min_value, misses, members, sizes, workers, first, side, progress)
     prepared = time.monotonic() - started
     has_edges = whole is None or (np.diff(starts)[members[0]].all() and np.isin(members[1], columns).all())
     limit = None if time_limit is None else max(time_limit - prepared, 0.0)
-    found = (search.cover(limit, apart) if diverse else search.best(limit)) if has_edges else search.none()
+    found = (search.cover(limit) if diverse else search.best(limit)) if has_edges else search.none()
     found.seconds["prepare"] += prepared
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class _WithoutGaps:
+    """The best groups without gaps, from which a search begins: of all edges, or of some."""
+
+    starts: Int64Array
+    columns: Int32Array
+    n_right: int
+    objective: Objective
+    whole: Any  # the edges between vertices that are joined to all of `containing`; None: all
+    weights: dict[str, Any]
+    options: dict[str, Any]
+
+    def best(self, stay: Any, k: int, **options: Any) -> FindResult:
+        """Find the k best among the edges that stay; None: all do."""
+        part, own = (self.starts, self.columns), dict(self.weights)
+        if stay is not None:
+            part = np.concatenate([[0], np.cumsum(stay)])[self.starts], self.columns[stay]
+            if own["edge_weights"] is not None:
+                own["edge_weights"] = np.asarray(own["edge_weights"])[stay]
+        return top_bicliques(*part, self.n_right, k, self.objective, **{**self.options, **own, **options})
+
+    def apart(self, covered: Any, seconds: float) -> list[Group]:
+        """Find the best one that has no covered edge."""
+        rest = ~covered if self.whole is None else self.whole & ~covered
+        return self.best(rest, 1, time_limit=seconds).groups
+
+    def to_begin_with(self, k: int, seconds: float, least: dict[str, int], *, many: bool) -> tuple[list[Group], Side]:
+        """Find the k best; of `many`, of any size, and those without a common edge as well."""
+        best = self.best(self.whole, k, time_limit=seconds, **({} if many else least))
+        first, most = list(best.groups), len(best.groups) + k + MORE_FIRST
+        until, covered = time.monotonic() + seconds, np.zeros(len(self.columns), np.bool_)
+        while many and len(first) < most and (left := until - time.monotonic()) > 0:
+            others = self.apart(covered, left)
+            if not others:
+                break
+            first += others
+            covered[entries_of(self.starts, self.columns, others[0].left, others[0].right)] = True
+        return first, best.side
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,9 +245,8 @@ def _worth(
 class _Search:
     """A checked question."""
 
+    plain: _WithoutGaps
     graph: Packed
-    starts: Int64Array
-    columns: Int32Array
     worth: _Worth
     k: int
     min_value: float | None
@@ -285,7 +284,7 @@ class _Search:
             left, right = (
                 numbers_of_kept(*each) for each in zip((self.graph.left, self.graph.right), sides, strict=True)
             )
-            missing = missing_pairs(self.starts, self.columns, left, right)
+            missing = missing_pairs(self.plain.starts, self.plain.columns, left, right)
             found.append(Group(left, right, self.worth.of(value), missing=missing))
         return found
 
@@ -308,26 +307,24 @@ class _Search:
         told = self._waited(task, lambda: self._groups(task.so_far()), time_limit)
         return self._result(self._groups(told["answers"]), [told])
 
-    def cover(self, time_limit: float | None, apart: Callable[[Any, float], list[Group]]) -> FindResult:
-        """Search what adds most, one group after the other.
-
-        `apart` tells the best without gaps and without covered edges, in so many seconds.
-        """
+    def cover(self, time_limit: float | None) -> FindResult:
+        """Search what adds most, one group after the other."""
         started, gains, told = time.monotonic(), self.worth.gains.copy(), []
         groups: list[Group] = []
-        covered = np.zeros(len(self.columns), np.bool_)
+        covered = np.zeros(len(self.plain.columns), np.bool_)
         least = max(least_units(self.min_value, self.worth.unit), 1)
         for number in range(self.k):
             step, limit = time.monotonic(), None
             if time_limit is not None:
                 limit = max(time_limit - (step - started), 0.0) / (self.k - number)
-            first = apart(covered, FIRST_SECONDS if limit is None else min(FIRST_SECONDS, FIRST_SHARE * limit))
+            seconds = FIRST_SECONDS if limit is None else min(FIRST_SECONDS, FIRST_SHARE * limit)
+            first = self.plain.apart(covered, seconds)
             left = None if limit is None else max(limit - (time.monotonic() - step), 0.0)
             told.append(self._waited(self._begun(1, gains, least, first), lambda: list(groups), left))
             found = self._groups(told[-1]["answers"])
             if not found:
                 break
-            held = entries_of(self.starts, self.columns, found[0].left, found[0].right)
+            held = entries_of(self.plain.starts, self.plain.columns, found[0].left, found[0].right)
             covered[held], gains[held] = True, 0
             groups.append(replace(found[0], covered=int(covered.sum())))
         return self._result(groups, told)

@@ -144,7 +144,7 @@ def _mended_graph(store: Store, graph: str, found: Inventory) -> list[str]:
     bad = _bad_files(place, found)
     said = []
     record = found.record(StoredGraph, place)
-    where = "its edge table" if record is None else record.source.get("uri", "its edge table")
+    where = "its edge table" if record is None else record.summary.source.uri or "its edge table"
     ingested = {name for name in bad if name == StoredGraph.at or StoredGraph.file_pattern.fullmatch(name)}
     for name in sorted(ingested):
         if record is not None and record.base is not None:  # what an update made of another graph

@@ -3,12 +3,13 @@
 `STAGES` is the list that `bicliq run`, the Python functions with a store, the Prefect flows and
 their deployments work through. A stage is a function of a `Job`: what it makes lies in the store
 under a name that is given by what it is made of, so a stage that is called again finds it there.
+One that is added to the list is worked through at its place by all of them.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -19,17 +20,19 @@ from bicliq.pipeline.events import tell
 from bicliq.pipeline.formats import Edges, name_of
 from bicliq.pipeline.lineage import lineage_told
 from bicliq.pipeline.notify import failures_notified, notify_finished
-from bicliq.pipeline.placement.where import check_backends
+from bicliq.pipeline.placement.cluster import StartedAhead
+from bicliq.pipeline.placement.where import check_backends, cluster_ahead
 from bicliq.pipeline.settings import SearchSettings, Settings
-from bicliq.pipeline.stages.checks import Check, check_input
-from bicliq.pipeline.stages.forecast import forecast
+from bicliq.pipeline.stages.checks import check_input
+from bicliq.pipeline.stages.forecast import Forecast, forecast
 from bicliq.pipeline.stages.ingest import ingest
 from bicliq.pipeline.stages.plan import OF_THE_CALL, check_in_step, plan, plan_run
 from bicliq.pipeline.stages.planned import place_partitions
 from bicliq.pipeline.stages.profile import profile
 from bicliq.pipeline.stages.publish import publish, publish_in_part, standing
 from bicliq.pipeline.stages.search_run import SearchProgress, SearchRecord, search_run
-from bicliq.pipeline.store.account import account
+from bicliq.pipeline.store.account import Summary, account
+from bicliq.pipeline.store.entries import Check, LargestOfRun
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.log import number_again
 from bicliq.pipeline.store.records import Manifest, PlanRecord
@@ -69,7 +72,7 @@ class RunSummary:
     busy
         Share of the search in which each worker of the cluster searched.
     checks
-        One record a check of the input (`pipeline.stages.checks.Check`).
+        Those of the input.
     expected
         What this call expected to find and to cost, before its search (`pipeline.stages.forecast`);
         None where there was nothing to search.
@@ -96,10 +99,10 @@ class RunSummary:
     placement: dict[str, str]
     seconds: dict[str, float]
     ingest: dict[str, Any] | None
-    largest: dict[str, int] | None
+    largest: LargestOfRun | None
     busy: dict[str, float]
-    checks: list[dict[str, Any]]
-    expected: dict[str, Any] | None
+    checks: list[Check]
+    expected: Forecast | None
     in_step: str | None = None
 
     def record(self) -> dict[str, Any]:
@@ -135,7 +138,7 @@ class Observer:
     rows: Callable[[int, int], None] | None = None
     search: Callable[[SearchProgress], None] | None = None
     dashboard: Callable[[str], None] = lambda address: None
-    expected: Callable[[dict[str, Any]], None] = lambda record: None
+    expected: Callable[[Forecast], None] = lambda found: None
     planned: Callable[[str], None] = lambda run: None
     told: Callable[[dict[str, Any] | None], None] = lambda content: None
     knows: Callable[[str], bool] = lambda run: True
@@ -157,6 +160,8 @@ class Job:
         What the stages of these names found.
     stood
         Its manifest, where it was the latest run and whole before this call.
+    ahead
+        The cluster, where it starts while the table is read.
     seconds
         Duration of each stage.
     """
@@ -166,13 +171,14 @@ class Job:
     store: Store
     source: Edges | None = None
     graph: str = ""
-    read: dict[str, Any] | None = None
+    read: Summary | None = None
     checks: list[Check] | None = None
     planned: PlanRecord | None = None
-    expected: dict[str, Any] | None = None
+    expected: Forecast | None = None
     searched: SearchRecord | None = None
     manifest: Manifest | None = None
     stood: Manifest | None = None
+    ahead: StartedAhead | None = None
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -226,7 +232,9 @@ def search(job: Job) -> None:
     assert job.planned is not None
     folder, placement = job.store.run(job.run), place_partitions(job.planned, job.settings)
     job.stood = standing(folder)
-    workers = placement.opened() if job.stood is None else nullcontext()  # of a whole run nothing is handed out
+    workers = (
+        placement.opened(job.ahead) if job.stood is None else nullcontext()
+    )  # of a whole run nothing is handed out
     with folder.claim_run(job.settings.second_run), workers as client:
         if client is not None:
             job.observer.dashboard(client.dashboard_link)
@@ -259,13 +267,15 @@ Stages: TypeAlias = "dict[str, Callable[[Any], None]]"
 
 STAGES: Stages = {
     "ingest": ingest_table,
-    "profile": profile_graph,  # where it is asked for
+    "profile": profile_graph,
     "plan": plan_graph,
     "check": check,
     "search": search,
     "publish": publish_run,
-    "verify": verify_run,  # where it is asked for
+    "verify": verify_run,
 }
+IF_ASKED = {"profile", "verify"}
+"""Stages that are worked through only by who names them."""
 
 Call: TypeAlias = "Callable[[str, Callable[[], None]], None]"
 """How a stage is called, given its name and itself: as it is, or as a task of Prefect."""
@@ -295,6 +305,13 @@ def work_through(job: Job, stages: Stages, call: Call = as_it_is) -> None:
 def chosen(*names: str) -> Stages:
     """Return some of the stages."""
     return {name: STAGES[name] for name in names}
+
+
+def between(after: str | None, before: str | None, asked: Container[str] = ()) -> Stages:
+    """Return the stages after one and before another; of those of `IF_ASKED` what is asked for."""
+    names = list(STAGES)
+    start, stop = names.index(after) + 1 if after else 0, names.index(before) if before else None
+    return chosen(*(name for name in names[start:stop] if name not in IF_ASKED or name in asked))
 
 
 def run(
@@ -337,8 +354,9 @@ def run(
             check_in_step(settings.search, settings.publish)
         check_machines(settings)
         job = Job(settings, observer or Observer(), Store.open(settings.store), source=source)
-        work_through(job, chosen("ingest", "plan", "check"), call)
-        found = finish(job, verify=verify, call=call)
+        with cluster_ahead(settings) as job.ahead:
+            work_through(job, between(None, "search"), call)
+            found = finish(job, verify=verify, call=call)
         told.finished(found.record())
     return found
 
@@ -358,7 +376,7 @@ def run_graph(
     with failures_notified(settings, name), lineage_told(settings, store.graph(name).uri, lineage) as told:
         check_machines(settings)
         job = Job(settings, observer or Observer(), store, graph=name)
-        work_through(job, chosen("plan", "check"), call)
+        work_through(job, between("ingest", "search"), call)
         found = finish(job, verify=verify, call=call)
         told.finished(found.record())
     return found
@@ -375,7 +393,7 @@ def resume(run_id: str, settings: Settings, observer: Observer | None = None) ->
         check_machines(settings)
         job = Job(settings, observer or Observer(), Store.open(settings.store, create=False))
         job.planned = _planned(job.store, run_id, settings)
-        work_through(job, chosen("check"))
+        work_through(job, between("plan", "search"))
         found = finish(job)
         told.finished(found.record())
     return found
@@ -412,7 +430,7 @@ def finish(job: Job, *, verify: bool = False, call: Call = as_it_is) -> RunSumma
     except PartitionsFailed as failed:
         publish_in_part(job.store, job.run, failed.limited_by)
         raise
-    work_through(job, chosen("publish", *(["verify"] if verify else [])), call)
+    work_through(job, between("search", None, {"verify"} if verify else ()), call)
     assert job.searched is not None
     found = summary(job)
     if job.unchanged and job.observer.knows(job.run):
@@ -447,10 +465,10 @@ def summary(job: Job) -> RunSummary:
         threads=manifest.threads,
         placement=place_partitions(job.planned, job.settings).record(),
         seconds={**job.seconds, "total": round(sum(job.seconds.values()), 6)},
-        ingest=job.read,
+        ingest=None if job.read is None else job.read.record(),
         largest=manifest.largest,
         busy=searched.busy,
-        checks=manifest.checks if job.checks is None else [asdict(check) for check in job.checks],
+        checks=manifest.checks if job.checks is None else job.checks,
         expected=job.expected,
         in_step=job.store.run(job.run).asked.in_step,
     )

@@ -33,6 +33,7 @@ from pydantic_settings import (
 )
 
 from bicliq.pipeline.bounds import MOST_THREADS
+from bicliq.pipeline.levels import OLD_NAMES, Levels, Shares, in_new_names
 from bicliq.pipeline.settings_file import SETTINGS_FILE, SettingsFile
 from bicliq.pipeline.times import LONGEST, parse_duration, parse_jump, parse_time, written_duration
 from bicliq.pipeline.variables import OTHER_VARIABLES, PREFIX, did_you_mean, variable_of
@@ -349,47 +350,35 @@ class ClusterSettings(_Frozen):
 
 
 class CheckSettings(_Frozen):
-    """Thresholds of the checks of the input; without one, a value is measured and passes."""
+    """Above what the checks of the input warn and fail: 0.1:0.5, 0.1 to warn alone, :0.5 to fail.
 
-    rows_warn: float | None = Field(
+    Without such levels a value is measured and passes.
+    """
+
+    rows_above: Levels | None = Field(
         None,
-        ge=0,
-        description="Change of the number of rows since the last run of this source, as a share, above which a check warns.",
+        description="Change of the number of rows since the last run of this source, as a share above which it warns, and"
+        " fails (0.1:0.5).",
     )
-    rows_fail: float | None = Field(
+    dropped_above: Shares | None = Field(
+        None, description="Share of the rows that ingest drops above which it warns, and fails (0.01:0.2)."
+    )
+    labels_above: Shares | None = Field(
         None,
-        ge=0,
-        description="Change of the number of rows since the last run of this source, as a share, above which a check fails.",
+        description="Share of the labels that the last run of this source did not have above which it warns, and fails"
+        " (0.3:0.5).",
     )
-    dropped_warn: float | None = Field(
-        None, ge=0, le=1, description="Share of the rows that ingest drops, above which a check warns."
+    degree_above: Levels | None = Field(
+        None, description="Most edges of a vertex above which it warns, and fails (1e5:1e6)."
     )
-    dropped_fail: float | None = Field(
-        None, ge=0, le=1, description="Share of the rows that ingest drops, above which a check fails."
-    )
-    labels_warn: float | None = Field(
-        None,
-        ge=0,
-        le=1,
-        description="Share of the labels that the last run of this source did not have, above which a check warns.",
-    )
-    labels_fail: float | None = Field(
-        None,
-        ge=0,
-        le=1,
-        description="Share of the labels that the last run of this source did not have, above which a check fails.",
-    )
-    degree_warn: float | None = Field(None, ge=0, description="Most edges of a vertex, above which a check warns.")
-    degree_fail: float | None = Field(None, ge=0, description="Most edges of a vertex, above which a check fails.")
-    paths_warn: float | None = Field(
-        None, ge=0, description="Estimated work of the search in paths of two edges, above which a check warns."
-    )
-    paths_fail: float | None = Field(
-        None, ge=0, description="Estimated work of the search in paths of two edges, above which a check fails."
+    paths_above: Levels | None = Field(
+        None, description="Work of the search in paths of two edges above which it warns, and fails (1e11:1e12)."
     )
     on_fail: Literal["stop", "flag"] = Field(
         "stop", description="Whether a failed check stops the run before its search, or is marked in the manifest."
     )
+
+    _old_names = model_validator(mode="before")(in_new_names)
 
 
 def _webhook(url: str) -> str:
@@ -564,7 +553,7 @@ def _refuse_unknown_variables() -> None:
     """Refuse a variable that looks like a setting and is none, as a key of the settings file."""
     from bicliq.pipeline.errors import InputError
 
-    known = {variable_of(path) for path, _ in fields_of()} | OTHER_VARIABLES.keys()
+    known = {variable_of(path) for path in (*OLD_NAMES, *dict(fields_of()))} | OTHER_VARIABLES.keys()
     for name in sorted(os.environ):
         if name.upper().startswith("BICLIQ_") and name.upper() not in known:
             guess = did_you_mean(name.upper(), known)
@@ -588,11 +577,13 @@ def _sentence(problem: Any, arguments: dict[str, Any]) -> str:
 
 def _source(place: tuple[Any, ...], arguments: dict[str, Any]) -> str:
     """Name what set a value: an argument, a variable, or a line of the file."""
-    dotted = ".".join(map(str, place))
-    inner: Any = arguments
-    for part in place:
-        inner = inner.get(part) if isinstance(inner, dict) else None
-    if inner is not None:
-        return f"setting {dotted}"
-    variable = variable_of(place)
-    return f"variable {variable}" if variable in map(str.upper, os.environ) else f"{SETTINGS_FILE}: {dotted}"
+    before = (old for old, now in OLD_NAMES.items() if (old[0], now) == place)
+    for named in (place, *before):
+        inner: Any = arguments
+        for part in named:
+            inner = inner.get(part) if isinstance(inner, dict) else None
+        if inner is not None:
+            return f"setting {'.'.join(map(str, named))}"
+        if variable_of(named) in map(str.upper, os.environ):
+            return f"variable {variable_of(named)}"
+    return f"{SETTINGS_FILE}: {'.'.join(map(str, place))}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.commands import application
+from benchmarks.application import application
 from bicliq.flows.cli.app import invoke
 
 

@@ -12,6 +12,7 @@ from hypothesis import settings
 from bicliq.kernels import BackendError
 from bicliq.kernels.cpu import INSTRUCTION_SETS, load_extension
 from bicliq.pipeline.events import LOGGER
+from bicliq.pipeline.placement import fallback
 from tests.dask_cluster import cluster
 from tests.nightly import NIGHTLY
 from tests.prefect_server import prefect_server
@@ -93,6 +94,11 @@ def who_logs_what(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LOGGER, "level", LOGGER.level)
     monkeypatch.setattr(LOGGER, "propagate", True)  # `serve` ends it
     LOGGER.manager._clear_cache()
+
+
+@pytest.fixture(autouse=True)
+def a_gpu_that_was_given_up_is_asked_again() -> None:
+    fallback.reasons.clear()
 
 
 @pytest.fixture(params=INSTRUCTION_SETS)

@@ -22,7 +22,7 @@ from scipy.sparse import csgraph
 
 from bicliq import kernels
 from bicliq.kernels.cuda import start
-from bicliq.pipeline.placement import device, fallback, where
+from bicliq.pipeline.placement import device, where
 
 
 class OutOfMemoryError(MemoryError):
@@ -204,7 +204,6 @@ def card(monkeypatch: pytest.MonkeyPatch) -> Iterator[Card]:
     monkeypatch.setattr(device, "why_no_data_on_device", lambda: None)
     for name in ("AUTO_BYTES", "AUTO_PATHS", "AUTO_SECONDS", "AUTO_TIES"):
         monkeypatch.setattr(where, name, 0)
-    monkeypatch.setattr(fallback, "_reasons", [])
     monkeypatch.setattr(start, "_starts", [])
     device.cudf_and_cupy.cache_clear()
     device.free_bytes.cache_clear()

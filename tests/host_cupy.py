@@ -101,6 +101,10 @@ class Stream:
 Stream.current = Stream()
 
 
+class CUDARuntimeError(RuntimeError):
+    pass
+
+
 class HostCupy(ModuleType):
     """A module `cupy` whose programs run some kernels."""
 
@@ -150,9 +154,6 @@ class HostCupy(ModuleType):
                     cupy.kernels[name](grid, block, arguments)
 
                 return launch
-
-        class CUDARuntimeError(RuntimeError):
-            pass
 
         self.CUDARuntimeError = CUDARuntimeError
         self.cuda = SimpleNamespace(

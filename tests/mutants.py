@@ -68,7 +68,7 @@ MUTANTS = [
     Mutant("pipeline/store/choice.py", "end < least or begin > most", "end <= least or begin > most", "integration/test_results.py"),
     Mutant("pipeline/versions/prune.py", "kept |= dict.fromkeys(some[-keep_last:]", "kept |= dict.fromkeys(some[1 - keep_last:]", "integration/test_compact.py"),
     Mutant("pipeline/versions/prune.py", '(self._age(run)[0]) <= older_than)', '(self._age(run)[0]) >= older_than)', "integration/test_compact.py"),
-    Mutant("pipeline/versions/layer.py", "if best is not None and rank(best) >= rank(entry):", "if best is not None:", "property/test_versions.py integration/test_update.py integration/test_compact.py"),
+    Mutant("pipeline/versions/layer.py", "if best is not None and best.rank >= bound.rank:", "if best is not None:", "property/test_versions.py integration/test_update.py integration/test_compact.py"),
     Mutant("pipeline/versions/layer.py", "counts.subtract(dict(vanished))", "counts.update(dict(vanished))", "integration/test_update.py"),
     Mutant("pipeline/versions/arrivals.py", "if file in known and file.bytes > 0]", "if file in known]", "integration/test_watch.py"),
     Mutant("pipeline/versions/sources.py", "_last_change(file.uri) != file.modified:", "_last_change(file.uri) == '':", "integration/test_update.py integration/test_nothing_partial.py integration/test_watch.py"),

@@ -39,6 +39,19 @@ Bom = Annotated[bool, typer.Option("--bom", help="Begin CSV with a byte order ma
 OfRun = Annotated[
     str | None, typer.Option("--run", help="A run of the store, or how its name begins; by default the latest.")
 ]
+NewSince = Annotated[
+    str | None,
+    typer.Option("--new-since", metavar="RUN", help="Leave out rules of this run; parent: of the one before."),
+]
+Antecedents = Annotated[
+    list[str] | None,
+    typer.Option("--antecedents", metavar="ITEM", help="An item that each antecedent has; repeatable."),
+]
+Consequents = Annotated[
+    list[str] | None,
+    typer.Option("--consequents", metavar="ITEM", help="An item that each consequent has; repeatable."),
+]
+Page = Annotated[str | None, typer.Option("--report", metavar="FILE", help="Write the best as a page of HTML, too.")]
 Top = Annotated[int, typer.Option("--top", "-k", min=1, max=2**24, help="How many are shown, the best first.")]
 
 
@@ -103,25 +116,14 @@ def rules(
         Literal["both", "exact", "approximate"],
         typer.Option("--which", help="Rules of confidence 1 alone, or those below."),
     ] = "both",
-    antecedents: Annotated[
-        list[str] | None,
-        typer.Option("--antecedents", metavar="ITEM", help="An item that each antecedent has; repeatable."),
-    ] = None,
-    consequents: Annotated[
-        list[str] | None,
-        typer.Option("--consequents", metavar="ITEM", help="An item that each consequent has; repeatable."),
-    ] = None,
+    antecedents: Antecedents = None,
+    consequents: Consequents = None,
     max_len: Annotated[
         int | None, typer.Option("--max-len", min=2, max=2**31 - 1, help="Most items of a rule, of both sides.")
     ] = None,
     run: OfRun = None,
-    new_since: Annotated[
-        str | None,
-        typer.Option("--new-since", metavar="RUN", help="Leave out rules of this run; parent: of the one before."),
-    ] = None,
-    report: Annotated[
-        str | None, typer.Option("--report", metavar="FILE", help="Write the best as a page of HTML, too.")
-    ] = None,
+    new_since: NewSince = None,
+    report: Page = None,
     top: Top = 20,
     out: Out = None,
     overwrite: Overwrite = False,

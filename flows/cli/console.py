@@ -25,7 +25,7 @@ from bicliq.flows.words import BETWEEN, graph_size, how_far, label, many, read_i
 from bicliq.pipeline.events import say_as_json, shown_as_json
 from bicliq.pipeline.redact import printable
 from bicliq.pipeline.run import Observer
-from bicliq.pipeline.stages.forecast import in_words
+from bicliq.pipeline.stages.forecast import Forecast, in_words
 from bicliq.pipeline.words import number_of_found
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def observed(quiet: bool) -> Iterator[Observer]:
         yield Observer()
         return
     if not err.is_terminal or shown_as_json():
-        yield Observer(expected=lambda record: note(in_words(record)))
+        yield Observer(expected=lambda found: note(in_words(found)))
         return
     columns = (
         SpinnerColumn(),
@@ -174,8 +174,8 @@ class _Bar:
     def dashboard(self, address: str) -> None:
         self.progress.console.print(f"Dask dashboard: {address}")
 
-    def expected(self, record: Record) -> None:
-        self.progress.console.print(in_words(record))
+    def expected(self, found: Forecast) -> None:
+        self.progress.console.print(in_words(found))
 
 
 # ---- answers of the commands ---------------------------------------------------------------------

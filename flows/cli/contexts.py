@@ -15,10 +15,64 @@ from bicliq.flows.cli.options import Json, number
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from bicliq.pipeline.results.concepts import Context
+    from bicliq.pipeline.results.concepts import Concepts, Context
     from bicliq.pipeline.settings import Settings
 
 room = Room("From an edge table to answers")
+
+
+File = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="FILE",
+        help="Context: .cxt, a table of 0 and 1, or rows of object and attribute; without it, that of a run of --store.",
+    ),
+]
+Support = Annotated[
+    str,
+    typer.Option(
+        "--min-support", metavar="<number>", parser=number, help="Least share of all objects; 0: all concepts."
+    ),
+]
+Stability = Annotated[
+    int, typer.Option("--min-stability", min=0, help="Objects more than the next concept below, at least.")
+]
+Of = Annotated[
+    str | None, typer.Option("--of", metavar="LABEL", help="Only concepts that have this object or attribute.")
+]
+Scale = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scale",
+        metavar="COLUMN=KIND",
+        help="Take FILE for a table of categories and numbers: nominal, ordinal, interordinal, none; auto: by what it"
+        " holds; repeatable.",
+    ),
+]
+NewSince = Annotated[
+    str | None,
+    typer.Option("--new-since", metavar="RUN", help="Only concepts that this run lacks; parent: the one before."),
+]
+Generators = Annotated[
+    bool, typer.Option("--generators", help="Also the smallest sets of attributes that tell each that is shown.")
+]
+Basis = Literal["canonical", "direct"]
+Implications = Annotated[
+    Basis | None,
+    typer.Option("--implications", help="What implies what, instead: the shortest basis, or the direct one."),
+]
+Page = Annotated[str | None, typer.Option("--report", metavar="FILE", help="Draw them on a page of HTML, too.")]
+By = Annotated[
+    Literal["stability", "support", "n_objects", "n_attributes"], typer.Option("--by", help="What the best have.")
+]
+Out = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        metavar="FILE",
+        help="Write them: .graphml, .dot, .json, .parquet, .svg; the context: .cxt; implications: .csv, ….",
+    ),
+]
 
 
 @room.command(
@@ -33,61 +87,19 @@ room = Room("From an edge table to answers")
 def lattice(
     settings: Settings,
     context: typer.Context,
-    file: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="FILE",
-            help="Context: .cxt, a table of 0 and 1, or rows of object and attribute; without it, that of a run of --store.",
-        ),
-    ] = None,
-    min_support: Annotated[
-        str,
-        typer.Option(
-            "--min-support", metavar="<number>", parser=number, help="Least share of all objects; 0: all concepts."
-        ),
-    ] = "0",
-    min_stability: Annotated[
-        int, typer.Option("--min-stability", min=0, help="Objects more than the next concept below, at least.")
-    ] = 0,
-    of: Annotated[
-        str | None, typer.Option("--of", metavar="LABEL", help="Only concepts that have this object or attribute.")
-    ] = None,
-    scale: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--scale",
-            metavar="COLUMN=KIND",
-            help="Take FILE for a table of categories and numbers: nominal, ordinal, interordinal, none; auto: by what it"
-            " holds; repeatable.",
-        ),
-    ] = None,
+    file: File = None,
+    min_support: Support = "0",
+    min_stability: Stability = 0,
+    of: Of = None,
+    scale: Scale = None,
     run: OfRun = None,
-    new_since: Annotated[
-        str | None,
-        typer.Option("--new-since", metavar="RUN", help="Only concepts that this run lacks; parent: the one before."),
-    ] = None,
-    generators: Annotated[
-        bool, typer.Option("--generators", help="Also the smallest sets of attributes that tell each that is shown.")
-    ] = False,
-    implications: Annotated[
-        Literal["canonical", "direct"] | None,
-        typer.Option("--implications", help="What implies what, instead: the shortest basis, or the direct one."),
-    ] = None,
-    report: Annotated[
-        str | None, typer.Option("--report", metavar="FILE", help="Draw them on a page of HTML, too.")
-    ] = None,
+    new_since: NewSince = None,
+    generators: Generators = False,
+    implications: Implications = None,
+    report: Page = None,
     top: Top = 20,
-    by: Annotated[
-        Literal["stability", "support", "n_objects", "n_attributes"], typer.Option("--by", help="What the best have.")
-    ] = "stability",
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Write them: .graphml, .dot, .json, .parquet, .svg; the context: .cxt; implications: .csv, ….",
-        ),
-    ] = None,
+    by: By = "stability",
+    out: Out = None,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
@@ -113,24 +125,23 @@ def lattice(
     found = (whole if of is None else whole.of(of)).where(min_stability=min_stability)
     since = {}
     if older is not None:
-        found = found.new_since(older)
-        gone = older.new_since(whole)
-        since = {"new_since": older.record["run"], "vanished": [row["intent"] for row in gone.top(top, by).to_pylist()]}
-        since["n_vanished"] = len(gone)
+        found, since = found.new_since(older), _vanished(whole, older, top, by)
     written = None if out is None else asdict(found.export(out, overwrite=overwrite))
-    name = file or f"run {whole.record['run']}"
-    page = None if report is None else write_lattice_page(report, found, name)
+    page = None if report is None else write_lattice_page(report, found, file or f"run {whole.record['run']}")
     best = [{**row, "upper": found.upper(row["concept"])} for row in found.top(top, by).to_pylist()]
     for row in best if generators else ():
         left = settings.search.time_limit and max(settings.search.time_limit - (time.monotonic() - started), 0)
         row["generators"] = found.generators(row["concept"], time_limit=left)
     asked = {"min_stability": min_stability, "of": of, "by": by, "found": len(found), "covers": found.edges.num_rows}
-    console.answer(
-        {**whole.record, "out": written, "report": page, **asked, **since, "concepts": best},
-        json,
-        _shown,
-        wide_table=True,
-    )
+    record = {**whole.record, "out": written, "report": page, **asked, **since, "concepts": best}
+    console.answer(record, json, _shown, wide_table=True)
+
+
+def _vanished(whole: Concepts, older: Concepts, top: int, by: str) -> dict[str, Any]:
+    """What is said of the concepts that an older run has and this one lacks."""
+    gone = older.new_since(whole)
+    intents = [row["intent"] for row in gone.top(top, by).to_pylist()]
+    return {"new_since": older.record["run"], "vanished": intents, "n_vanished": len(gone)}
 
 
 def _sources(
@@ -193,7 +204,7 @@ def _refuse_those_of_concepts(context: typer.Context) -> None:
 
 def _answer_implications(
     source: str | Context,
-    basis: Literal["canonical", "direct"],
+    basis: Basis,
     settings: Settings,
     top: int,
     out: str | None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,7 +25,7 @@ def ingest(settings: Settings, edges: Edges, json: Json = False) -> None:
     with console.observed(json) as observer:
         store = Store.open(settings.store)
         limit = settings.search.memory_limit
-        record = asdict(ingest_table(edges, store, settings.ingest, observer.rows, settings.data_backend, limit))
+        record = ingest_table(edges, store, settings.ingest, observer.rows, settings.data_backend, limit).record()
     console.answer(record, json, console.ingested)
 
 

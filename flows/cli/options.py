@@ -136,6 +136,12 @@ OfTables = Annotated[
     float | None,
     typer.Option("--time-limit", help="Seconds for the random tables of --null; then those that are done."),
 ]
+LeftWeights = Annotated[
+    str | None, typer.Option("--left-weights", metavar="FILE", help="Lines of LABEL,WEIGHT, for --by weight.")
+]
+RightWeights = Annotated[
+    str | None, typer.Option("--right-weights", metavar="FILE", help="The same for the right side.")
+]
 Side = Literal["auto", "left", "right"]
 Backend = Literal["cpu", "cuda"]
 
@@ -181,6 +187,7 @@ LOG_OPTIONS = (
 
 def settings_options(takes: Iterable[str]) -> dict[tuple[str, ...], inspect.Parameter]:
     """Make the options of the settings that a command takes, each with the path of its setting."""
+    from bicliq.pipeline.levels import OLD_NAMES
     from bicliq.pipeline.settings import fields_of
 
     wanted = {entry for entry in takes if not entry.startswith("-")}
@@ -190,7 +197,7 @@ def settings_options(takes: Iterable[str]) -> dict[tuple[str, ...], inspect.Para
         path: _option(path, field)
         for path, field in fields
         if wanted & {path[0], ".".join(path)} and ".".join(path) not in unwanted
-    }
+    } | {path: _hidden(path[-1]) for path in OLD_NAMES if path[0] in wanted}
 
 
 def settings_from(given: dict[tuple[str, ...], Any]) -> Settings:
@@ -312,6 +319,12 @@ def _option(path: tuple[str, ...], field: FieldInfo) -> inspect.Parameter:
         annotation = Annotated[str | None, typer.Option(flag, metavar=metavar, parser=number, **shown)]
     else:
         annotation = Annotated[str | None, typer.Option(flag, metavar="<word>" if choices else "<text>", **shown)]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _hidden(name: str) -> inspect.Parameter:
+    """The option of a setting of before, which no help shows."""
+    annotation = Annotated[str | None, typer.Option("--" + name.replace("_", "-"), hidden=True)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from bicliq.flows.cli.app import application
 from bicliq.flows.cli.options import TAKES, choices_of, settings_options
 from bicliq.pipeline.settings import fields_of
-from bicliq.pipeline.variables import OTHER_VARIABLES
+from bicliq.pipeline.variables import OTHER_VARIABLES, VARIABLES_OF_TESTS
 
 NOTE = "<!-- made by `make docs`: change the code, not this page -->"
 
@@ -44,14 +44,16 @@ def settings_page() -> str:
         choices = f" [{', '.join(choices_of(field))}]" if choices_of(field) else ""
         lines.append(f"| `{path[-1]}` | {default} | {_cell(field.description)}{choices} |")
     lines += ["", "## Other variables", "", "| variable | meaning |", "|---|---|"]
-    lines += [f"| `{name}` | {_cell(said)} |" for name, said in sorted(OTHER_VARIABLES.items())]
+    others = {name: said for name, said in OTHER_VARIABLES.items() if name not in VARIABLES_OF_TESTS}
+    lines += [f"| `{name}` | {_cell(said)} |" for name, said in sorted(others.items())]
+    lines += ["", "Those of the tests are in `pipeline/variables.py`."]
     return "\n".join(lines) + "\n"
 
 
 ABOUT = (
-    "What only one command has, or means in its own way, stands in its table. Below it are the"
-    " [settings](settings.md) that it takes as options (`min_left` is `--min-left`), and what"
-    " [several commands share](#shared-options)."
+    "What only one command has, or means in its own way, is listed there; then follow the groups of"
+    " [settings](settings.md) and the single ones that it takes as options (`min_left` is `--min-left`), and"
+    " what [several commands share](#shared-options)."
 )
 SHARED = 2
 """Commands that share an option, from which on it is explained once."""
@@ -61,7 +63,7 @@ def commands_page() -> str:
     """Return the page of all commands with their arguments and options.
 
     Settings are named by their groups, and explained on their own page. An option that several
-    commands share is explained once, in a table at the end, and is named at each of them.
+    commands share is explained once, at the end of the page, and is named at each of them.
     """
     commands = list(_commands(application(), "bicliq"))
     tables = [_rows(command, _taken(name)) for name, command in commands]
@@ -73,15 +75,21 @@ def commands_page() -> str:
     )
     for (name, command), rows in zip(commands, tables, strict=True):
         lines += ["", f"## {name}", "", *_said(command.help)]
-        lines += ["", f"`{_usage(name, command)}`"]
+        usage = _usage(name, command)
+        lines += ["", f"`{usage}`"] if usage != name else []
         own = [row for row in rows if row not in shared]
-        if own:
-            lines += ["", "| argument or option | meaning |", "|---|---|", *own]
+        lines += ["", *_wrapped(own)] if own else []
         also = ", ".join(f"`{_flag(row)}`" for row in rows if row in shared - everywhere)
         words = [*_settings(_taken(name)), *([f"Shared: {also}."] if also else [])]
         lines += ["", *textwrap.wrap(" ".join(words), 100, break_on_hyphens=False)] if words else []
-    lines += ["", "## Shared options", "", "| argument or option | meaning |", "|---|---|", *sorted(shared, key=_flags)]
+    lines += ["", "## Shared options", "", *_wrapped(sorted(shared, key=_flags))]
     return "\n".join(lines) + "\n"
+
+
+def _wrapped(rows: Sequence[str]) -> Iterator[str]:
+    """The lines of a list."""
+    for row in rows:
+        yield from textwrap.wrap(row, 100, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
 
 
 def _said(text: str | None) -> list[str]:
@@ -92,7 +100,7 @@ def _said(text: str | None) -> list[str]:
 def _settings(taken: Sequence[str]) -> Iterator[str]:
     """A sentence on settings that a command takes: groups, single ones, and what is left out."""
     groups = {path[0] for path, _ in fields_of() if len(path) > 1}
-    whole = [f"[{word}](settings.md#{word})" for word in taken if word in groups]
+    whole = [f"*{word}*" for word in taken if word in groups]
     single = [_as_flag(word) for word in taken if word not in groups and not word.startswith("-")]
     left_out = [flag for word in taken if word.startswith("-") and (flag := _as_flag(word)) not in single]
     if whole or single:
@@ -104,7 +112,7 @@ def _as_flag(setting: str) -> str:
 
 
 def _shared_rows(tables: list[list[str]]) -> set[str]:
-    """Rows in several tables, one an argument or flag: the meaning that most commands give it."""
+    """Items of several lists, one an argument or flag: the meaning that most commands give it."""
     numbers = Counter(row for rows in tables for row in rows)
     usual = {_flags(row): row for row, number in reversed(numbers.most_common()) if number >= SHARED}
     return set(usual.values())
@@ -131,7 +139,7 @@ def _taken(name: str) -> tuple[str, ...]:
 
 
 def _rows(command: Any, taken: Sequence[str]) -> list[str]:
-    """The rows of a table of all that a command takes, but for settings, which have a page."""
+    """All that a command takes, but for settings, which have a page: an item of a list each."""
     told = {_as_flag(".".join(path)) for path in settings_options(taken)}
     shown = (each for each in command.params if each.name != "help" and not getattr(each, "hidden", False))
     return [row for row in map(_option, shown) if f"`{_flag(row)}`" not in told]
@@ -151,7 +159,7 @@ def _usage(name: str, command: Any) -> str:
     arguments = [each for each in command.params if each.param_type_name == "argument"]
     metavars = [(_metavar(each), each.required) for each in arguments]
     named = [text if required or text.startswith("[") else f"[{text}]" for text, required in metavars]
-    return " ".join([name, *named, "[OPTIONS]"])
+    return " ".join([name, *named])
 
 
 def _metavar(argument: Any) -> str:
@@ -162,7 +170,7 @@ def _option(option: Any) -> str:
     flags = (
         _metavar(option) if option.param_type_name == "argument" else ", ".join([*option.opts, *option.secondary_opts])
     )
-    return f"| `{flags}` | {_cell(getattr(option, 'help', None))} |"
+    return f"- `{flags}`: {_cell(getattr(option, 'help', None))}"
 
 
 def _default(value: Any) -> str:

@@ -7,9 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from bicliq.flows.cli.commands import Room
-from bicliq.flows.cli.options import Devices, Edges, Json, Limit, OfTables, Seed, Tables, check_picture, random_tables
+from bicliq.flows.cli.options import (
+    Devices,
+    Edges,
+    Json,
+    LeftWeights,
+    Limit,
+    OfTables,
+    RightWeights,
+    Seed,
+    Tables,
+    check_picture,
+    random_tables,
+    settings_options,
+)
 
 if TYPE_CHECKING:
+    from bicliq.pipeline.questions.find import FindAsked
     from bicliq.pipeline.settings import Settings
 
 room = Room("From an edge table to answers")
@@ -83,6 +97,43 @@ def estimate(
     console.answer(record, json, console.estimated, wide_table=True)
 
 
+Best = Annotated[int, typer.Option("--top", "-k", min=1, max=2**24, help="How many.")]
+By = Annotated[
+    Literal["edges", "vertices", "balanced", "weight", "surprise"], typer.Option("--by", help="What is good.")
+]
+MaxLeft = Annotated[int | None, typer.Option("--max-left", min=1, max=2**31 - 1, help="Most left members.")]
+MaxRight = Annotated[int | None, typer.Option("--max-right", min=1, max=2**31 - 1, help="Most right members.")]
+Containing = Annotated[
+    list[str] | None, typer.Option("--containing", metavar="LABEL", help="A member of all answers; repeatable.")
+]
+Within = Annotated[
+    str | None, typer.Option("--within", metavar="FILE", help="Only the members in this file, a label a line.")
+]
+MaxLeftDegree = Annotated[
+    int | None,
+    typer.Option("--max-left-degree", min=0, max=2**31 - 1, help="Leave out left vertices with more edges."),
+]
+MaxRightDegree = Annotated[
+    int | None,
+    typer.Option("--max-right-degree", min=0, max=2**31 - 1, help="Leave out right vertices with more edges."),
+]
+MinSurprise = Annotated[
+    float | None,
+    typer.Option("--min-surprise", help="Least surprise in nats, with --by surprise; else whatever is above 0."),
+]
+Diverse = Annotated[
+    bool, typer.Option("--diverse", help="Each next group is the one that adds most to those before it.")
+]
+Missing = Annotated[
+    int, typer.Option("--missing", min=0, max=255, help="So many pairs of a group may be missing; they are listed.")
+]
+MissingEach = Annotated[
+    int | None,
+    typer.Option("--missing-each", min=0, max=255, help="And so many of one member; else as many as of all."),
+]
+Page = Annotated[str | None, typer.Option("--report", metavar="FILE", help="Write the answer as a page of HTML, too.")]
+
+
 @room.command(
     "find",
     "bicliq find purchases.csv --top 20 --by surprise --min-left 3 --min-right 3",
@@ -98,60 +149,29 @@ def find(
         str | None, typer.Argument(metavar="EDGES", help="Edge table: a path or an fsspec URL; or give --run.")
     ] = None,
     run: Annotated[str | None, typer.Option("--run", help="A run of the store, or how its name begins.")] = None,
-    top: Annotated[int, typer.Option("--top", "-k", min=1, max=2**24, help="How many.")] = 20,
-    by: Annotated[
-        Literal["edges", "vertices", "balanced", "weight", "surprise"], typer.Option("--by", help="What is good.")
-    ] = "edges",
-    max_left: Annotated[int | None, typer.Option("--max-left", min=1, max=2**31 - 1, help="Most left members.")] = None,
-    max_right: Annotated[
-        int | None, typer.Option("--max-right", min=1, max=2**31 - 1, help="Most right members.")
-    ] = None,
-    containing: Annotated[
-        list[str] | None, typer.Option("--containing", metavar="LABEL", help="A member of all answers; repeatable.")
-    ] = None,
-    within: Annotated[
-        str | None, typer.Option("--within", metavar="FILE", help="Only the members in this file, a label a line.")
-    ] = None,
-    max_left_degree: Annotated[
-        int | None,
-        typer.Option("--max-left-degree", min=0, max=2**31 - 1, help="Leave out left vertices with more edges."),
-    ] = None,
-    max_right_degree: Annotated[
-        int | None,
-        typer.Option("--max-right-degree", min=0, max=2**31 - 1, help="Leave out right vertices with more edges."),
-    ] = None,
-    min_surprise: Annotated[
-        float | None,
-        typer.Option("--min-surprise", help="Least surprise in nats, with --by surprise; else whatever is above 0."),
-    ] = None,
-    left_weights: Annotated[
-        str | None, typer.Option("--left-weights", metavar="FILE", help="Lines of LABEL,WEIGHT, for --by weight.")
-    ] = None,
-    right_weights: Annotated[
-        str | None, typer.Option("--right-weights", metavar="FILE", help="The same for the right side.")
-    ] = None,
-    diverse: Annotated[
-        bool, typer.Option("--diverse", help="Each next group is the one that adds most to those before it.")
-    ] = False,
-    missing: Annotated[
-        int, typer.Option("--missing", min=0, max=255, help="So many pairs of a group may be missing; they are listed.")
-    ] = 0,
-    missing_each: Annotated[
-        int | None,
-        typer.Option("--missing-each", min=0, max=255, help="And so many of one member; else as many as of all."),
-    ] = None,
+    top: Best = 20,
+    by: By = "edges",
+    max_left: MaxLeft = None,
+    max_right: MaxRight = None,
+    containing: Containing = None,
+    within: Within = None,
+    max_left_degree: MaxLeftDegree = None,
+    max_right_degree: MaxRightDegree = None,
+    min_surprise: MinSurprise = None,
+    left_weights: LeftWeights = None,
+    right_weights: RightWeights = None,
+    diverse: Diverse = False,
+    missing: Missing = 0,
+    missing_each: MissingEach = None,
     null: Tables = 0,
     seed: Seed = 0,
     time_limit: Limit = None,
-    report: Annotated[
-        str | None, typer.Option("--report", metavar="FILE", help="Write the answer as a page of HTML, too.")
-    ] = None,
+    report: Page = None,
     json: Json = False,
 ) -> None:
     """Find the best maximal bicliques, without listing all: of an edge table, or of a run."""
     from bicliq.flows.cli import console, groups
-    from bicliq.pipeline.errors import InputError
-    from bicliq.pipeline.questions.find import FindAsked, find_in_run, find_in_table
+    from bicliq.pipeline.questions.find import FindAsked
 
     asked = FindAsked(
         top=top,
@@ -172,21 +192,38 @@ def find(
         missing=missing,
         missing_each=missing_each,
     )
-    if edges is not None and run is None:
-        if context.params["store"] is not None:
-            raise InputError("--store is where the run of --run lies; an edge table is searched without one")
-        with console.finding(json) as tell:
-            record = find_in_table(edges, asked, settings, report, tell)
-    elif run is not None and edges is None:
-        from bicliq.pipeline.settings import load_settings
-
-        if settings.ingest != load_settings().ingest:
-            raise InputError("--run: the graph has been read already; leave the options of the input out")
-        with console.finding(json) as tell:
-            record = find_in_run(run, asked, settings, report, tell)
-    else:
-        raise InputError("name an edge table, or a run of the store with --run, one of the two")
+    in_store = context.params["store"] is not None
+    record = _found(edges, run, asked, settings, report, in_store=in_store, json=json)
     console.answer(record, json, groups.groups_table)
+
+
+def _found(
+    edges: str | None,
+    run: str | None,
+    asked: FindAsked,
+    settings: Settings,
+    report: str | None,
+    *,
+    in_store: bool,
+    json: bool,
+) -> dict[str, Any]:
+    """What is found in an edge table, or in a run of the store."""
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.questions.find import find_in_run, find_in_table
+    from bicliq.pipeline.settings import load_settings
+
+    if (edges is None) == (run is None):
+        raise InputError("name an edge table, or a run of the store with --run, one of the two")
+    if edges is not None and in_store:
+        raise InputError("--store is where the run of --run lies; an edge table is searched without one")
+    if run is not None and settings.ingest != load_settings().ingest:
+        raise InputError("--run: the graph has been read already; leave the options of the input out")
+    with console.finding(json) as tell:
+        if run is not None:
+            return find_in_run(run, asked, settings, report, tell)
+        assert edges is not None
+        return find_in_table(edges, asked, settings, report, tell)
 
 
 @room.command(
@@ -218,11 +255,10 @@ def count(
     from bicliq.flows.cli import console
     from bicliq.pipeline.errors import InputError
     from bicliq.pipeline.questions.count import count_run, count_table
-    from bicliq.pipeline.settings import CheckSettings, ClusterSettings, PlanSettings
 
     asked = _count_asked(p, q, max_p, max_q, all, vertices, method)
     in_store = context.params["store"] is not None
-    of_a_store = ["prefect", *PlanSettings.model_fields, *ClusterSettings.model_fields, *CheckSettings.model_fields]
+    of_a_store = ["prefect", *(path[-1] for path in settings_options(("plan", "cluster", "checks")))]
     idle = [name for name in of_a_store if context.params[name] not in (None, False) and not in_store]
     if idle:
         flag = idle[0].replace("_", "-")

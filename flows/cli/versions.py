@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from bicliq.flows.cli.commands import Room
-from bicliq.flows.cli.options import Edges, Json, RunName
+from bicliq.flows.cli.options import Edges, Json, LeftWeights, RightWeights, RunName
 
 if TYPE_CHECKING:
+    from bicliq.pipeline.questions.find import FindAsked
     from bicliq.pipeline.settings import Settings
 
 room = Room("Versions of a run")
@@ -122,6 +123,24 @@ def watch(
 
 Least = Annotated[int, typer.Option(min=1, max=2**62, help="At least so many.", rich_help_panel="Which groups")]
 Most = Annotated[int | None, typer.Option(min=1, max=2**62, help="At most so many.", rich_help_panel="Which groups")]
+Before = Annotated[str | None, typer.Argument(metavar="BEFORE", help="A run; by default the parent of AFTER.")]
+Shown = Annotated[int, typer.Option("--limit", "-k", min=1, max=2**24, help="Groups that are shown of each kind.")]
+By = Annotated[
+    Literal["edges", "vertices", "balanced", "left", "right", "weight", "surprise"],
+    typer.Option("--by", help="What is good."),
+]
+Missing = Annotated[
+    int,
+    typer.Option(
+        "--missing",
+        min=0,
+        max=255,
+        help="Of BEFORE's best groups with so many gaps, too: which are filled in AFTER?",
+    ),
+]
+MissingEach = Annotated[
+    int | None, typer.Option("--missing-each", min=0, max=255, help="And so many gaps of one member.")
+]
 
 
 @room.command(
@@ -134,41 +153,20 @@ Most = Annotated[int | None, typer.Option(min=1, max=2**62, help="At most so man
 )
 def diff(
     settings: Settings,
-    before: Annotated[
-        str | None, typer.Argument(metavar="BEFORE", help="A run; by default the parent of AFTER.")
-    ] = None,
+    before: Before = None,
     after: Annotated[str | None, typer.Argument(metavar="AFTER", help="A run; by default the latest.")] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", "-k", min=1, max=2**24, help="Groups that are shown of each kind.")
-    ] = 20,
-    by: Annotated[
-        Literal["edges", "vertices", "balanced", "left", "right", "weight", "surprise"],
-        typer.Option("--by", help="What is good."),
-    ] = "edges",
-    left_weights: Annotated[
-        str | None, typer.Option("--left-weights", metavar="FILE", help="Lines of LABEL,WEIGHT, for --by weight.")
-    ] = None,
-    right_weights: Annotated[
-        str | None, typer.Option("--right-weights", metavar="FILE", help="The same for the right side.")
-    ] = None,
+    limit: Shown = 20,
+    by: By = "edges",
+    left_weights: LeftWeights = None,
+    right_weights: RightWeights = None,
     min_left: Least = 1,
     max_left: Most = None,
     min_right: Least = 1,
     max_right: Most = None,
     min_edges: Least = 1,
     max_edges: Most = None,
-    missing: Annotated[
-        int,
-        typer.Option(
-            "--missing",
-            min=0,
-            max=255,
-            help="Of BEFORE's best groups with so many gaps, too: which are filled in AFTER?",
-        ),
-    ] = 0,
-    missing_each: Annotated[
-        int | None, typer.Option("--missing-each", min=0, max=255, help="And so many gaps of one member.")
-    ] = None,
+    missing: Missing = 0,
+    missing_each: MissingEach = None,
     out: Annotated[str | None, typer.Option("--out", help="Write all of them to this .parquet or .jsonl file.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file of --out that is there.")] = False,
     json: Json = False,
@@ -180,18 +178,15 @@ def diff(
     those are shown of which AFTER has a pair that was missing, first those that are complete now.
     """
     from bicliq.flows.cli import console, groups
-    from bicliq.pipeline.errors import InputError
     from bicliq.pipeline.questions.filled import filled_gaps
     from bicliq.pipeline.questions.find import FindAsked
-    from bicliq.pipeline.questions.gaps import check_gaps
     from bicliq.pipeline.questions.members import read_weights
     from bicliq.pipeline.results.changes import changes_between
     from bicliq.pipeline.store.choice import Choice
     from bicliq.pipeline.store.results import open_run
 
     choice = Choice(min_left, max_left, min_right, max_right, min_edges, max_edges)
-    files = {"left": left_weights, "right": right_weights}
-    weights = {side: read_weights(file) for side, file in files.items() if file is not None}
+    weights = {side: read_weights(f) for side, f in (("left", left_weights), ("right", right_weights)) if f is not None}
     asked = FindAsked(
         top=limit,
         by=by,
@@ -203,21 +198,29 @@ def diff(
         missing=missing,
         missing_each=missing_each,
     )
-    if missing and by in ("left", "right"):
-        raise InputError(f"--missing is not for --by {by}, which is one side alone; take edges, balanced or surprise")
-    check_gaps(asked)
+    _check_filled(asked)
     with console.steps(json) as progress:
         changes = changes_between(open_run(settings.store, after), before, choice, progress)
         record = {"store": settings.store, "by": by, **changes.record(limit, by, weights)}
         if missing:
-            sizes = settings.search.model_copy(
-                update={"min_left": min_left, "min_right": min_right, "min_edges": min_edges}
-            )
-            of_gaps = settings.model_copy(update={"search": sizes})
+            least = {"min_left": min_left, "min_right": min_right, "min_edges": min_edges}
+            of_gaps = settings.model_copy(update={"search": settings.search.model_copy(update=least)})
             record["gaps"] = filled_gaps(changes.before, changes.after, asked, of_gaps)
         if out is not None:
             record["out"], record["rows"] = out, changes.write(out, overwrite=overwrite)
     console.answer(record, json, groups.changes_tables)
+
+
+def _check_filled(asked: FindAsked) -> None:
+    """Refuse groups with gaps that cannot be looked for, before the versions are compared."""
+    from bicliq.pipeline.errors import InputError
+    from bicliq.pipeline.questions.gaps import check_gaps
+
+    if asked.missing and asked.by in ("left", "right"):
+        raise InputError(
+            f"--missing is not for --by {asked.by}, which is one side alone; take edges, balanced or surprise"
+        )
+    check_gaps(asked)
 
 
 @room.command("compact", "bicliq compact --store shop-store", "bicliq compact 3f2a --store shop-store")

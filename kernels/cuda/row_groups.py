@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from enum import IntEnum
 from itertools import cycle, pairwise
 from typing import Any
 
@@ -20,6 +19,17 @@ from numpy.typing import NDArray
 from bicliq.kernels.contracts import CODECS, BicliqueBatch, ColumnChunk, Compression, DescribedRowGroup, SmallerBatch
 from bicliq.kernels.cuda import nvcomp
 from bicliq.kernels.cuda.device import Streams, current_device, device_errors, new_stream, streams
+from bicliq.kernels.cuda.pages import (
+    HEADER_BYTES,
+    PAGE,
+    PLAIN_WIDTH,
+    ZSTD_BLOCK,
+    PageType,
+    framed,
+    in_order,
+    list_bytes,
+    number_bytes,
+)
 from bicliq.kernels.cuda.program import Program, SharedEnum, Struct, Values
 from bicliq.kernels.errors import BackendError
 
@@ -54,27 +64,10 @@ LONGEST_SIDE = 4_000_000
 
 MOST_ENTRIES = 1 << 16  # of a dictionary: places have 16 bits
 DICTIONARY_PAYS = 16  # values for each entry of a dictionary
-PLAIN_WIDTH = 32
-HEADER_BYTES = 64
-ZSTD_BLOCK, FRAME_BYTES, BLOCK_HEADER_BYTES = 1 << 17, 9, 3
 THREADS, BLOCKS_A_GROUP, MOST_BLOCKS = 256, 32, 1 << 12
 
 
-class PageType(IntEnum):
-    """As parquet.thrift numbers them."""
-
-    DATA = 0
-    DICTIONARY = 2
-
-
 COLUMN = Struct.of_words("PageColumn", "values", "offsets", "marks", "ends", "n_words")
-PAGE = Struct(
-    "Page",
-    np.dtype([
-        ("at", "u8"), ("size", "u8"),
-        *((name, "u4") for name in ("type", "column", "group", "width", "first", "n", "first_row", "end_row")),
-    ]),
-)  # fmt: skip
 PROGRAM = Program(
     "output/row_groups.cu",
     (
@@ -298,7 +291,7 @@ class _Encoder:
             raise BackendError(
                 f"a biclique has {self._longest:,} vertices on one side, and a GPU encodes up to {LONGEST_SIDE:,}"
             )
-        largest_page = _list_bytes(np.int64(PAGE_VALUES + self._longest), PLAIN_WIDTH)
+        largest_page = list_bytes(np.int64(PAGE_VALUES + self._longest), PLAIN_WIDTH)
         part_values = min(PART_VALUES, max(ROOM // int(largest_page), 1) * PAGE_VALUES)
         most_values = max(column.values.size for column in self._columns)
         group_rows = max(1, min(GROUP_ROWS, min(GROUP_VALUES, part_values) * n // most_values))
@@ -385,7 +378,7 @@ class _Encoder:
         """All pages, in the order of the file; those of numbers begin with the same rows."""
         of_numbers = marked[-1].column.pages(rows, rows)
         bounds = [of_numbers if of.column.offsets is None else of.column.pages(rows, of.starts) for of in marked]
-        return _in_order([_column_pages(number, of, rows, *bounds[number]) for number, of in enumerate(marked)])
+        return in_order([_column_pages(number, of, rows, *bounds[number]) for number, of in enumerate(marked)])
 
     def _laid(self, marked: list[_Marked], pages: NDArray[Any]) -> Any:
         """What is in the pages."""
@@ -408,7 +401,7 @@ class _Encoder:
         is_stored = (pages["type"] == PageType.DICTIONARY) & (size >= STORED_BYTES) & (self._compression == "zstd")
         stored = np.where(is_stored, size, 0)
         places, sizes, packed, stored_sizes = cupy.asarray(
-            np.stack([pages["at"].astype(np.int64), size, _framed(size), stored])
+            np.stack([pages["at"].astype(np.int64), size, framed(size), stored])
         )
         pointers, failed = (places + content.data.ptr).astype(cupy.uint64), cupy.zeros(len(pages), cupy.int32)
         if self._compression == "none":
@@ -490,7 +483,7 @@ def _column_pages(
     data["group"] = np.searchsorted(rows, bounds[:-1], side="right") - 1
     data["first_row"], data["end_row"] = bounds[:-1], bounds[1:]
     data["first"], data["n"], data["width"] = starts[:-1], n, of.widths[data["group"]]
-    size = _number_bytes if of.column.offsets is None else _list_bytes
+    size = number_bytes if of.column.offsets is None else list_bytes
     data["size"] = size(n, data["width"].astype(np.int64))
     dictionaries = np.zeros(len(with_dictionary), PAGE.dtype)
     dictionaries["type"], dictionaries["group"] = PageType.DICTIONARY, with_dictionary
@@ -498,41 +491,3 @@ def _column_pages(
     pages = np.concatenate([dictionaries, data])
     pages["column"] = number
     return pages
-
-
-def _in_order(pages: list[NDArray[Any]]) -> NDArray[Any]:
-    """Pages of each column in the order of the file, with their places."""
-    chunk = np.concatenate([each["group"].astype(np.int64) * len(pages) + each["column"] for each in pages])
-    words = np.concatenate([each.view(np.uint64).reshape(len(each), -1) for each in pages])  # fields take longer
-    every = words[np.argsort(chunk, kind="stable")].view(PAGE.dtype).ravel()
-    room = -(-every["size"].astype(np.int64) // nvcomp.ALIGNMENT) * nvcomp.ALIGNMENT
-    every["at"] = room.cumsum() - room
-    return every
-
-
-def _framed(size: Any) -> Any:
-    """Bytes of a frame of zstd whose blocks are not compressed."""
-    return FRAME_BYTES + -(-size // ZSTD_BLOCK) * BLOCK_HEADER_BYTES + size
-
-
-def _number_bytes(n: Any, width: Any) -> Any:
-    """Bytes of a page of numbers, so many bits each."""
-    eights = (n + 7) // 8
-    return np.where(width == PLAIN_WIDTH, 4 * n, 1 + _varint_bytes(2 * eights + 1) + eights * width)
-
-
-def _list_bytes(n: Any, width: Any) -> Any:
-    """Bytes of a page of lists: repetition levels, definition levels, and ids."""
-    eights = (n + 7) // 8
-    return 4 + _varint_bytes(2 * eights + 1) + eights + 4 + _varint_bytes(2 * n) + 1 + _number_bytes(n, width)
-
-
-def _varint_bytes(x: Any) -> Any:
-    """Bytes of a number, seven bits a byte.
-
-    Examples
-    --------
-    >>> _varint_bytes(np.array([0, 127, 128, 2**31])).tolist()
-    [1, 1, 2, 5]
-    """
-    return 1 + sum((x >= 1 << shift).astype(np.int64) for shift in (7, 14, 21, 28))

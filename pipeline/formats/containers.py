@@ -12,11 +12,12 @@ from bicliq.pipeline.extras import file_system, needs
 from bicliq.pipeline.formats.columns import SAMPLE
 from bicliq.pipeline.formats.csv_heads import asked_columns, begins_with_names
 from bicliq.pipeline.formats.files import WITHIN, file_of, input_errors, open_bytes, table_within
+from bicliq.pipeline.formats.frames import Frame, arrow_frame
 from bicliq.pipeline.formats.heads import refuse_comment, refuse_lines
 from bicliq.pipeline.formats.in_python import array_of_values
 from bicliq.pipeline.formats.parquet import opened_parquet
 from bicliq.pipeline.formats.source import EdgeSource
-from bicliq.pipeline.formats.tables import Frame, arrow_frame, frame_source, matrix_frame
+from bicliq.pipeline.formats.tables import frame_source, matrix_frame
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import brief, listed, shown
 

@@ -20,28 +20,11 @@ from fsspec.spec import AbstractBufferedFile
 from bicliq.pipeline.bounds import EXHAUSTED, is_exhausted
 from bicliq.pipeline.errors import UNANSWERED, CapacityError, InputError, is_timeout
 from bicliq.pipeline.extras import file_system, is_local, refuse_bytes
+from bicliq.pipeline.formats.kinds import TABLES
 from bicliq.pipeline.words import brief, shown
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 """What a file is compressed with, by the extension of its name."""
-
-TABLES = (
-    ".parquet",
-    ".pq",
-    ".csv",
-    ".tsv",
-    ".mtx",
-    ".adj",
-    ".cxt",
-    ".gmt",
-    ".jsonl",
-    ".ndjson",
-    ".net",
-    ".dl",
-    ".xlsx",
-)
-"""Extensions by which the tables of a folder are known."""
-
 
 WITHIN = "::"
 """What stands between a file of several tables and the name of one."""

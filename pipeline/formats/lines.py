@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.columns import wants_weight
 from bicliq.pipeline.formats.encoded import encoding_advice, open_text
+from bicliq.pipeline.formats.kinds import LINES
 from bicliq.pipeline.formats.labels import plain_numbers, tidy
 from bicliq.pipeline.formats.problems import DROP_NULLS
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
@@ -23,9 +24,6 @@ from bicliq.pipeline.words import shown
 
 BATCH_ROWS = 1 << 20
 """Edges of a batch, to the end of a line."""
-
-OF_ROWS = ("matrix", "baskets", "gmt", "cxt")
-"""Formats of rows with what they have, of which one that has nothing is still one."""
 
 Label: TypeAlias = str | int
 
@@ -146,7 +144,7 @@ def _batch(source: EdgeSource, some: _Collected, quoted: bool) -> EdgeBatch:
                 row = pc.index(pc.is_null(column), True).as_py()
                 what = "cell is no number" if role in ("value", "weight") else f"{role} id is missing (null)"
                 raise InputError(f"{place(row)}: a {what}; fill it in, or {DROP_NULLS}")
-    found = {"stripped": of_left + of_right, "empty_rows": some.empty if source.format in OF_ROWS else 0}
+    found = {"stripped": of_left + of_right, "empty_rows": some.empty if LINES[source.format].of_rows else 0}
     return EdgeBatch(pa.record_batch(columns), place, noted={name: n for name, n in found.items() if n})
 
 

@@ -30,6 +30,7 @@ from bicliq.pipeline.formats.heads import (
     told_idle,
 )
 from bicliq.pipeline.formats.json_lines import json_batches, open_json_lines
+from bicliq.pipeline.formats.kinds import LINES
 from bicliq.pipeline.formats.matrix import matrix_batches, numbers_its_rows, open_matrix
 from bicliq.pipeline.formats.pajek import pajek_batches
 from bicliq.pipeline.formats.parquet import open_parquet, parquet_batches
@@ -62,28 +63,6 @@ OPENERS = {
     "matrix": open_matrix,
 }
 """How formats are opened whose columns have names or types, or whose cells are edges."""
-
-VALUED = ("pajek", "dl")
-"""Formats of vertices whose edges have numbers."""
-
-WITHOUT_ROWS = {
-    "adjacency": "an adjacency list",
-    "baskets": "a file of baskets",
-    "gmt": "a file of gene sets",
-    "cxt": "a context",
-    "pajek": "a Pajek network",
-    "dl": "a DL file",
-}
-"""Formats whose lines hold vertices alone, in words: neither weights nor times, and no columns."""
-
-NUMBERED = ("adjacency",)
-"""Those of them that number their vertices."""
-
-WITH_TOPS = ("baskets", "gmt")
-"""Those of them above whose lines may stand comments or names."""
-
-TWO_SIDED = ("baskets", "gmt", "cxt")
-"""Those of them that are never of one set of vertices."""
 
 
 def open_edges(source: Edges, settings: IngestSettings) -> EdgeSource:
@@ -123,15 +102,16 @@ def _open_file(source: str, settings: IngestSettings) -> EdgeSource:
         opened = OPENERS[kind](source, size, settings)
         return replace(opened, assumed=(*opened.assumed, *told_idle(source, kind, settings)))
     head = text_head(source, settings)
-    if kind in WITHOUT_ROWS:
-        if kind not in VALUED or wants_time(settings):
-            refuse_columns(source, settings, WITHOUT_ROWS[kind])
+    if kind in LINES:
+        about = LINES[kind]
+        if not about.valued or wants_time(settings):
+            refuse_columns(source, settings, about.called)
         named = kind == "baskets" and settings.left == FIRST_WORD
         chosen = settings.model_copy(update={"left": None}) if named else settings
-        refuse_choice(source, chosen, WITHOUT_ROWS[kind], numbered=kind in NUMBERED)
-        if kind in TWO_SIDED:
-            refuse_one_set(source, settings, WITHOUT_ROWS[kind])
-        said = top_of(source, kind, settings).assumed if kind in WITH_TOPS else ()
+        refuse_choice(source, chosen, about.called, numbered=about.numbered)
+        if about.two_sided:
+            refuse_one_set(source, settings, about.called)
+        said = top_of(source, kind, settings).assumed if about.with_top else ()
         said += told_leading_names(source, settings) if kind == "baskets" else ()
         return EdgeSource(source, kind, size, settings, None, assumed=said)
     layout = LAYOUTS[kind](source, head, _implied(settings, kind))

@@ -8,6 +8,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.encoded import BOMS, encoding_advice, likely_encoding, open_text
 from bicliq.pipeline.formats.fields import NEWLINE
 from bicliq.pipeline.formats.files import bare_name, input_errors
+from bicliq.pipeline.formats.kinds import SUFFIXES
 from bicliq.pipeline.formats.problems import MARKS, is_number, refuse_double_colons
 from bicliq.pipeline.formats.source import KNOWN
 from bicliq.pipeline.settings import IngestSettings
@@ -29,26 +30,6 @@ ENDS = re.compile("from|source|src", re.IGNORECASE)
 """How SNAP calls the first end of an edge."""
 
 NEW = "\n"
-
-SUFFIXES = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".mtx": "mtx",
-    ".adj": "adjacency",
-    ".lad": "adjacency",
-    ".nde": "adjacency",
-    ".graph": "adjacency",
-    ".cxt": "cxt",
-    ".gmt": "gmt",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".net": "pajek",
-    ".dl": "dl",
-    ".xlsx": "excel",
-    ".duckdb": "duckdb",
-}
 
 TYPED = ("parquet", "excel", "duckdb")
 """Formats whose columns have types."""

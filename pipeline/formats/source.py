@@ -8,23 +8,13 @@ from typing import Any, Literal, get_args
 
 import pyarrow as pa
 
+from bicliq.pipeline.formats.kinds import LINES
 from bicliq.pipeline.settings import Format, IngestSettings
 
 KNOWN = ", ".join(name for name in get_args(Format) if name != "auto")
 
 FIRST_WORD = "0"
 """The left column of baskets that begin with their names."""
-
-SIDES = {
-    "adjacency": ("lines", "neighbours"),
-    "matrix": ("row", "column"),
-    "baskets": ("line", "item"),
-    "gmt": ("set", "member"),
-    "cxt": ("object", "attribute"),
-    "pajek": ("first mode", "second mode"),
-    "dl": ("row", "column"),
-}
-"""What the sides are called in formats whose lines are no rows of columns."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +160,7 @@ class EdgeSource:
     def columns(self) -> dict[str, str]:
         """Names of the columns that are read, by what they are for."""
         if self.layout is None:
-            names = dict(zip(("left", "right"), SIDES[self.format], strict=True))
+            names = dict(zip(("left", "right"), LINES[self.format].sides, strict=True))
             return names | ({"left": FIRST_WORD} if self.names_its_baskets else {})
         return {role: self.layout.names[at] for role, at in self.layout.wanted.items()}
 

@@ -22,6 +22,9 @@ EXCEL_DAYS = 32_874, 54_789
 ZONED = ":[0-9.]+ *(Z|[+-][0-9:]+)$|[0-9]Z$|T[0-9]+[+-][0-9:]+$"
 """How a time ends that has a zone; one column may hold both kinds."""
 
+FINER = r"(\.[0-9]{6})[0-9]+"
+"""Digits of a second beyond the microsecond, which Unix seconds as numbers cannot hold."""
+
 IN_SECONDS, WITHOUT_ZONE = "times_in_seconds", "times_without_zone"
 """What `told_of` says of a column of times; reading says a sentence in place of numbers."""
 
@@ -32,8 +35,9 @@ LATEST = 253_402_300_800
 def unix_seconds(times: pa.Array, head: bool = True) -> pa.Array:
     """Unix seconds (float64) of numbers, ISO text, or Arrow dates and timestamps.
 
-    Without a zone they are UTC. Whether numbers are seconds at all is told at the head of a column:
-    counters and seconds of a day come by years and Excel's days further down.
+    Without a zone they are UTC; what is finer than a microsecond is left out. Whether numbers are
+    seconds at all is told at the head of a column: counters and seconds of a day come by years and
+    Excel's days further down.
 
     Raises pyarrow.ArrowInvalid where one is none of these, or most are numbers as 20260131, which
     may be dates.
@@ -122,13 +126,21 @@ def _excel_day(number: float) -> str | None:
 
 
 def _of_text(times: pa.Array) -> pa.Array:
-    zoned = pc.match_substring_regex(times, ZONED)
-    nothing = pa.nulls(1, times.type)[0]  # pa.scalar brings pandas
     try:
-        plain = _of_timestamps(pc.cast(pc.if_else(zoned, nothing, times), pa.timestamp("us")))
-        return pc.coalesce(plain, _of_timestamps(pc.cast(pc.if_else(zoned, times, nothing), pa.timestamp("us", "UTC"))))
+        return _of_dates(times)
+    except pa.ArrowInvalid:
+        shorter = pc.replace_substring_regex(times, FINER, r"\1")  # most columns have no such digits
+    try:
+        return _of_dates(shorter)
     except pa.ArrowInvalid:  # it quotes another of the times
         raise pa.ArrowInvalid("as 2026-01-31 and 2026-01-31T12:00 are") from None
+
+
+def _of_dates(times: pa.Array) -> pa.Array:
+    zoned = pc.match_substring_regex(times, ZONED)
+    nothing = pa.nulls(1, times.type)[0]  # pa.scalar brings pandas
+    plain = _of_timestamps(pc.cast(pc.if_else(zoned, nothing, times), pa.timestamp("us")))
+    return pc.coalesce(plain, _of_timestamps(pc.cast(pc.if_else(zoned, times, nothing), pa.timestamp("us", "UTC"))))
 
 
 def _of_timestamps(times: pa.Array) -> pa.Array:

@@ -11,10 +11,11 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.baskets import record_of, told_delimiter
 from bicliq.pipeline.formats.csv_heads import comments_above, taken_for_comments, without_declaration
 from bicliq.pipeline.formats.files import bare_name, files_of
+from bicliq.pipeline.formats.frames import Frame, arrow_frame, frame_of
 from bicliq.pipeline.formats.lines import TextLines, refuse_line
 from bicliq.pipeline.formats.parquet import opened_parquet
 from bicliq.pipeline.formats.recognise import text_head
-from bicliq.pipeline.formats.tables import Frame, arrow_frame, frame_of, name_of, names_its_columns
+from bicliq.pipeline.formats.tables import name_of, names_its_columns
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import listed
 

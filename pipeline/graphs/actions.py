@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from bicliq.pipeline.placement.arrays import (
     counts_of,
+    differs,
     library_of,
     order_by,
     repeat,
@@ -186,19 +187,6 @@ def blocks_of(counts: Int64s, most: int = AT_ONCE) -> Iterator[slice]:
         stop = max(int(np.searchsorted(ends, done + most, side="right")), start + 1)
         yield slice(start, stop)
         start = stop
-
-
-def differs(values: Any) -> Bools:
-    """Say which values differ from the one before; the first one does.
-
-    Examples
-    --------
-    >>> differs(np.array([4, 4, 5])).tolist()
-    [True, False, True]
-    """
-    first: Bools = library_of(values).ones(len(values), np.bool_)
-    first[1:] = values[1:] != values[:-1]
-    return first
 
 
 def rights_of_keys(key: Int64s, right: Int32s) -> tuple[Int64s, Int64s, Int64s]:

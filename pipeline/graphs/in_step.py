@@ -24,7 +24,7 @@ from bicliq import kernels
 from bicliq.pipeline.graphs.actions import Actions, Bools, blocks_of, rights_of_keys, rows_of_ranges
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from bicliq.pipeline.graphs.moments import window_sizes
-from bicliq.pipeline.placement.arrays import distinct, starts_of
+from bicliq.pipeline.placement.arrays import differs, distinct, starts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +135,7 @@ def groups_among(
         The groups, their right side in right vertices, each once.
     """
     right = windows.right[batch.right]
-    new = np.ones(len(right), np.bool_)
-    new[1:] = right[1:] != right[:-1]
+    new = differs(right)
     new[batch.right_offsets[:-1]] = True
     n_right = np.diff(starts_of(new)[batch.right_offsets])
     kept = (n_right >= min_right) & (n_right * batch.n_left >= min_edges)

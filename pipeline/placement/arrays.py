@@ -81,6 +81,20 @@ def starts_of(lengths: Any) -> Any:
     return starts
 
 
+def differs(values: Any) -> Any:
+    """Say which values differ from the one before; the first one does.
+
+    Examples
+    --------
+    >>> differs(np.array([4, 4, 5])).tolist()
+    [True, False, True]
+    """
+    xp = library_of(values)
+    first = xp.ones(len(values), xp.bool_)
+    xp.not_equal(values[1:], values[:-1], out=first[1:])
+    return first
+
+
 def distinct(values: Any) -> Any:
     """Return the values that occur, ascending, each once.
 
@@ -91,11 +105,8 @@ def distinct(values: Any) -> Any:
     >>> distinct(np.array([3, 1, 3])).tolist()
     [1, 3]
     """
-    xp = library_of(values)
-    ascending = xp.sort(values)
-    first = xp.ones(values.size, xp.bool_)
-    xp.not_equal(ascending[1:], ascending[:-1], out=first[1:])
-    return ascending[first]
+    ascending = library_of(values).sort(values)
+    return ascending[differs(ascending)]
 
 
 def repeat(values: Any, counts: Any) -> Any:

@@ -9,6 +9,7 @@ import multiprocessing
 import signal
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from typing import Any
 
 from bicliq.kernels import available_threads
@@ -40,14 +41,59 @@ CLOSING_SECONDS = 60.0
 """How long to wait for a cluster of our own to close: some seconds are usual."""
 
 
+class StartedAhead:
+    """A cluster of this machine that starts in a thread, while a table is read.
+
+    `settings`, `backend`, `data_backend`: as for `open_cluster`, which takes it if they are the
+    same. Raises InputError where a script starts it whose workers would run the script again.
+    """
+
+    def __init__(self, settings: ClusterSettings, backend: str, data_backend: str) -> None:
+        _refuse_in_a_worker()
+        self._asked = settings, backend, data_backend
+        self._started: Future[Any] | None = Future()
+        # nobody waits for it where the table is refused meanwhile
+        threading.Thread(target=self._start, args=(self._started,), name="start of a cluster", daemon=True).start()
+
+    def _start(self, started: Future[Any]) -> None:
+        try:
+            started.set_result(_start_cluster(*self._asked))
+        except BaseException as error:
+            started.set_exception(error)
+
+    def taken(self, *asked: Any) -> Any | None:
+        """Return the cluster as soon as it has started; None where another one is asked for."""
+        if self._started is None or asked != self._asked:
+            return None
+        started, self._started = self._started, None
+        return started.result()
+
+    def leave(self) -> None:
+        """Close the cluster, as soon as it has started, unless it was taken; return at once."""
+        if self._started is not None:
+            self._started.add_done_callback(_close_if_started)
+            self._started = None
+
+
+def _close_if_started(started: Future[Any]) -> None:
+    with contextlib.suppress(Exception):  # whatever ends it: this process may be ending, and nobody waits
+        started.result().close(timeout=CLOSING_SECONDS)
+
+
 @contextlib.contextmanager
-def open_cluster(settings: ClusterSettings, backend: str = "cpu", data_backend: str = "cuda") -> Iterator[Any]:
+def open_cluster(
+    settings: ClusterSettings,
+    backend: str = "cpu",
+    data_backend: str = "cuda",
+    ahead: StartedAhead | None = None,
+) -> Iterator[Any]:
     """Open a cluster and yield its client; one that was started here is closed with the block.
 
     `settings`: without a scheduler's address: one process a core, or as many as asked for, with
     equal shares of the memory. `backend`: with "cuda", one process a GPU instead: all GPUs that
     `CUDA_VISIBLE_DEVICES` shows, or as many as asked for. `data_backend`: where tables are: with
-    "cpu" the processes of GPUs do not load cuDF. Its `dashboard_link` is the address of the
+    "cpu" the processes of GPUs do not load cuDF. `ahead`: a cluster that is starting already, which
+    is taken if it is the one that is asked for. Its `dashboard_link` is the address of the
     dashboard, where there is one. Raises InputError where no scheduler answers at the given
     address, or it or a worker of it has no Bicliq; where a script starts a cluster whose workers
     would run the script again. Raises BackendError where Dask-CUDA is missing, or workers do not
@@ -65,18 +111,14 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu", data_backend: 
     6
     """
     with needs("cluster", "a cluster"):
-        import dask
         from distributed import Client
 
         from bicliq.pipeline.placement.batches import send_when_the_clock_is_put_back
 
     send_when_the_clock_is_put_back()  # workers do so with their first task
-    quiet = {
-        "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
-        "distributed.deploy.lost-worker-timeout": NEVER,
-        "distributed.logging.distributed": "error",
-    }
-    with dask.config.set(quiet):
+    asked = settings, backend, data_backend
+    started = ahead and ahead.taken(*asked)
+    with _configured():
         if settings.scheduler is not None:
             with _without_dasks_log(), _connect(settings.scheduler) as client:
                 _refuse_hosts_without_bicliq(client)
@@ -85,12 +127,31 @@ def open_cluster(settings: ClusterSettings, backend: str = "cpu", data_backend: 
                 yield client
             return
         _refuse_in_a_worker()
-        cluster = _gpu_cluster(settings, data_backend) if backend == "cuda" else _core_cluster(settings)
+        cluster = started or _start_cluster(*asked)
         with _closed_in_time(cluster), Client(cluster) as client:
             if settings.dashboard:
                 cluster.sync(_show_searches, cluster.scheduler)
             client.register_worker_callbacks(_leave_interrupts_to_the_client)
             yield client
+
+
+def _configured() -> Any:
+    """What Dask is told while a cluster of ours starts, and works."""
+    import dask
+    import distributed  # noqa: F401  its defaults come with it, and would be taken back with ours
+
+    return dask.config.set(
+        {
+            "distributed.scheduler.allowed-failures": ALLOWED_FAILURES,
+            "distributed.deploy.lost-worker-timeout": NEVER,
+            "distributed.logging.distributed": "error",
+        }
+    )
+
+
+def _start_cluster(settings: ClusterSettings, backend: str, data_backend: str) -> Any:
+    with _configured():
+        return _gpu_cluster(settings, data_backend) if backend == "cuda" else _core_cluster(settings)
 
 
 @contextlib.contextmanager

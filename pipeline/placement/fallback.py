@@ -15,12 +15,13 @@ from bicliq.pipeline.events import warn
 
 Result = TypeVar("Result")
 
-_reasons: list[str] = []
+reasons: list[str] = []
+"""Why the GPU was given up in this process; the first one counts."""
 
 
 def given_up() -> str | None:
     """Say why a GPU was given up in this process, or None."""
-    return f"the GPU was given up before: {_reasons[0]}" if _reasons else None
+    return f"the GPU was given up before: {reasons[0]}" if reasons else None
 
 
 def run(asked: str, backend: Literal["cpu", "cuda"], work: Callable[[Literal["cpu", "cuda"]], Result]) -> Result:
@@ -66,6 +67,6 @@ def gpu_errors() -> Iterator[None]:
 
 
 def _give_up(reason: str) -> None:
-    if not _reasons:
+    if not reasons:
         warn("the GPU is given up, the CPU goes on (nothing committed is lost)", reason=reason)
-    _reasons.append(reason)
+    reasons.append(reason)

@@ -15,8 +15,8 @@ from typing import Any, Literal
 from bicliq import kernels
 from bicliq.pipeline.errors import AskedBackendError, BackendError, InputError
 from bicliq.pipeline.placement import device, fallback
-from bicliq.pipeline.placement.cluster import open_cluster, why_no_cluster, why_no_gpu_cluster
-from bicliq.pipeline.settings import ClusterSettings, SearchSettings
+from bicliq.pipeline.placement.cluster import StartedAhead, open_cluster, why_no_cluster, why_no_gpu_cluster
+from bicliq.pipeline.settings import ClusterSettings, SearchSettings, Settings
 
 Backend = Literal["cpu", "cuda"]
 Stage = Literal["data", "search"]
@@ -124,8 +124,11 @@ class Placement:
     why: str
 
     @contextmanager
-    def opened(self) -> Iterator[Any | None]:
-        """Open the cluster and yield its client; None where this process does the work."""
+    def opened(self, ahead: StartedAhead | None = None) -> Iterator[Any | None]:
+        """Open the cluster and yield its client; None where this process does the work.
+
+        `ahead`: a cluster that is starting already.
+        """
         cluster = self.cluster
         with ExitStack() as stack:
             if cluster is None:
@@ -134,7 +137,7 @@ class Placement:
                 yield stack.enter_context(open_cluster(cluster))
             else:
                 yield self.search.run(
-                    lambda backend: stack.enter_context(open_cluster(cluster, backend, self.data.backend))
+                    lambda backend: stack.enter_context(open_cluster(cluster, backend, self.data.backend, ahead))
                 )
 
     def record(self, parts: str = "partitions") -> dict[str, str]:
@@ -308,6 +311,31 @@ def check_backends(
     here = backend == "cuda" and not remote and not wanted
     if starts and here and (data_backend == "cpu" or _cannot("data") is not None):
         device.start_search()
+
+
+@contextmanager
+def cluster_ahead(settings: Settings) -> Iterator[StartedAhead | None]:
+    """Start the cluster of a run in a thread, while the block reads the table.
+
+    None where that has to be seen first: whether one is worth its start, or a GPU. One that nobody
+    took is closed, and not waited for.
+    """
+    cluster = settings.cluster
+    sure = cluster.local is False or (cluster.local is None and cluster.workers is not None)
+    data, search = _settled("data", settings.data_backend), _settled("search", settings.search.backend)
+    if not sure or cluster.scheduler is not None or data is None or search is None or why_no_cluster() is not None:
+        yield None
+        return
+    ahead = StartedAhead(cluster, search, data)
+    try:
+        yield ahead
+    finally:
+        ahead.leave()
+
+
+def _settled(stage: Stage, asked: str) -> str | None:
+    """Which backend a stage takes whatever the table is; None: it depends."""
+    return asked if asked != "auto" else "cpu" if _cannot(stage) else None
 
 
 def _shared(cluster: ClusterSettings, paths: int, whole: bool) -> tuple[bool, str]:

@@ -27,7 +27,6 @@ from bicliq.pipeline.results.concepts import Concepts, Context
 from bicliq.pipeline.results.implications import Implications
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.ingest import read_edge_table
-from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.results import Run
 
 Tell = Callable[[str, int, int], Any]
@@ -112,7 +111,7 @@ def context_of_run(run: Run) -> Context:
     Raises InputError where its right vertices are windows of time.
     """
     graph, summary = read_graph(run.graph), run.graph.record().summary
-    if summary["policies"].get("in_step") is not None:
+    if summary.policies.get("in_step") is not None:
         raise InputError(f"{run.run}: is of groups in step, whose columns are no attributes; name another run")
     sides = [np.flatnonzero(degrees) for degrees in (graph.left_degrees, graph.right_degrees)]
     left, right = (
@@ -122,7 +121,7 @@ def context_of_run(run: Run) -> Context:
         labels.take(column_of(kept)) for labels, kept in zip((run.left_ids, run.right_ids), sides, strict=True)
     )
     here = BipartiteGraph.from_edges(left, right, len(objects), len(attributes))
-    return Context(here, objects, attributes, {"run": run.run, "columns": summary["columns"], **account(summary)})
+    return Context(here, objects, attributes, {"run": run.run, "columns": summary.columns, **summary.account})
 
 
 def _until(started: float, settings: Settings, tell: Tell | None) -> Callable[[str, int, int], bool]:
@@ -151,7 +150,7 @@ def read_context(source: Edges, settings: Settings) -> Context:
     table = read_edge_table(opened, ingest, backend=settings.data_backend, may_be_empty=told)
     if ingest.weight is not None and settings.ingest.weight is None:
         refuse_counts(table, opened, ingest)
-    said = account(table.summary)
+    said = table.summary.account
     n_empty = sum(said["noted"].get(name, 0) for name in EMPTY)
     objects = _with_lone(table.left_ids, rows, n_empty)
     attributes = _with_lone(table.right_ids, columns, 0)
@@ -170,7 +169,7 @@ def read_context(source: Edges, settings: Settings) -> Context:
         say("assumed", sentence)
     said["assumed"] = [*said["assumed"], *sentences]
     graph = BipartiteGraph.from_edges(table.left, table.right, len(objects), len(attributes))
-    form = {"columns": table.summary["columns"], "format": table.summary["source"]["format"]}
+    form = {"columns": table.summary.columns, "format": table.summary.source.format}
     return Context(graph, objects, attributes, {**form, **said})
 
 

@@ -16,7 +16,7 @@ from bicliq import kernels
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import tell
 from bicliq.pipeline.formats import Edges
-from bicliq.pipeline.placement.where import place_search
+from bicliq.pipeline.placement.where import cluster_ahead, place_search
 from bicliq.pipeline.questions.count_asked import NOT_WORTH, CountAsked, CountRecord, check_count_backends, why_none
 from bicliq.pipeline.questions.count_partitions import count_partitions, of_a_count, plan_count
 from bicliq.pipeline.questions.count_tables import publish_counts
@@ -26,7 +26,6 @@ from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.checks import check_input
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import ingest, read_edge_table
-from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.layout import Store
 
 
@@ -73,7 +72,7 @@ def count_table(source: Edges, asked: CountAsked, settings: Settings, null: Null
         threads=found.threads,
         null=compare_counts(graph, counts, null, lambda columns: count(columns)[0]) if null and null.tables else None,
         seconds={"ingest": read - started, **found.seconds, "total": time.perf_counter() - started},
-        account=account(table.summary),
+        account=table.summary.account,
     )
 
 
@@ -107,7 +106,7 @@ def _plan(job: CountJob) -> None:
 
 
 def _count(job: CountJob) -> None:
-    told = job.observer.search, job.observer.dashboard
+    told = job.observer.search, job.observer.dashboard, job.ahead
     job.counted = count_partitions(job.store, job.name, job.asked, job.method, job.settings, *told)
     tell("partitions counted", run=job.name, counted=job.counted)
 
@@ -132,8 +131,9 @@ def count_run(
     """
     check_count_backends(settings)
     job = CountJob(settings, observer or Observer(), Store.open(settings.store), source=source, asked=asked)
-    work_through(job, COUNT_STAGES, call)
+    with cluster_ahead(settings) as job.ahead:
+        work_through(job, COUNT_STAGES, call)
     assert job.record is not None
     assert job.read is not None
     seconds = {**job.seconds, "total": round(sum(job.seconds.values()), 6)}
-    return replace(job.record, seconds=seconds, account=account(job.read))
+    return replace(job.record, seconds=seconds, account=job.read.account)

@@ -10,6 +10,7 @@ from bicliq.pipeline.errors import CapacityError, InputError
 from bicliq.pipeline.placement.where import check_backends
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.store.counts import Sizes
+from bicliq.pipeline.store.entries import Check
 
 NOT_WORTH = "a count goes to a GPU only where one is asked for: most end before a GPU has started"
 """Why "auto" counts on the CPU (docs/results.md: 6 to 700 ms on one core)."""
@@ -101,7 +102,7 @@ class CountRecord:
         Run and folder in the store, its partitions, and those that this call counted; None in
         memory.
     checks
-        One record a check of the input (`pipeline.stages.checks.Check`); none in memory.
+        Those of the input; none in memory.
     account
         What became of the rows of the table (`pipeline.store.account`).
     null
@@ -122,7 +123,7 @@ class CountRecord:
     output: str | None = None
     partitions: int | None = None
     counted: int | None = None
-    checks: list[dict[str, Any]] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
     account: dict[str, Any] = field(default_factory=dict)
     null: dict[str, Any] | None = None
 

@@ -14,6 +14,7 @@ from bicliq.pipeline.errors import BackendError, BicliqError, sentence
 from bicliq.pipeline.events import warn
 from bicliq.pipeline.graphs.bipartite import read_graph, stored_edges, stored_sizes
 from bicliq.pipeline.graphs.reduce import reduce
+from bicliq.pipeline.placement.cluster import StartedAhead
 from bicliq.pipeline.placement.tasks import Here, hand_out
 from bicliq.pipeline.placement.watching import Watched, standing
 from bicliq.pipeline.placement.where import CPU_SEARCH, Place, Placement, place_graph
@@ -83,6 +84,7 @@ def count_partitions(
     settings: Settings,
     progress: Callable[[SearchProgress], None] | None = None,
     dashboard: Callable[[str], None] = lambda address: None,
+    ahead: StartedAhead | None = None,
 ) -> int:
     """Count the partitions of a planned run that are not counted yet, or damaged.
 
@@ -90,11 +92,12 @@ def count_partitions(
     (`plan_count`). `settings`: where and on how many threads, and whether files that are there are
     checked. `progress`: called in the thread of the caller: as the count begins, and as each
     partition ends. `dashboard`: called with the address of the Dask dashboard, where a cluster
-    counts. Returns how many this call counted. Raises BicliqError where partitions failed, after
-    all others were counted; or where the cluster was lost.
+    counts. `ahead`: a cluster that is starting already. Returns how many this call counted. Raises
+    BicliqError where partitions failed, after all others were counted; or where the cluster was
+    lost.
     """
     placement = place_partitions(store.run(run).planned, settings, not_worth=NOT_WORTH)
-    with store.run(run).claim_run(settings.second_run), placement.opened() as client:
+    with store.run(run).claim_run(settings.second_run), placement.opened(ahead) as client:
         if client is not None:
             dashboard(client.dashboard_link)
         cut_partitions(store, run, client, placement, settings.search.memory_limit)

@@ -16,15 +16,17 @@ from bicliq.pipeline.placement.device import encodes
 from bicliq.pipeline.placement.where import check_backends
 from bicliq.pipeline.settings import PublishSettings, Settings
 from bicliq.pipeline.stages.edge_table import EdgeTable
-from bicliq.pipeline.stages.expected import Expected, expected_output, short
+from bicliq.pipeline.stages.expected import Estimated, expected_output, short
 from bicliq.pipeline.stages.in_step import expand_where, read_timed
 from bicliq.pipeline.stages.ingest import read_edge_table
 from bicliq.pipeline.stages.search import reduced_table
-from bicliq.pipeline.store.account import account
 
 GPU_WRITE, SMALLER = 0.75e-9, 0.6
 """Seconds to order, encode and write an id on an H200, and the part of it that smaller sides take
 (docs/results.md)."""
+
+_NOT_TOLD = ("nodes", "search_seconds", "write_seconds", "would_do", "side", "thresholds")
+"""What is told otherwise, or not."""
 
 
 def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str, Any]:
@@ -62,7 +64,7 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
     search, write = found.search_seconds / threads, found.write_seconds / threads
     gpu_search = kernels.gpu_seconds(found.nodes)
     return {
-        **{name: value for name, value in found.record().items() if "seconds" not in name and name != "nodes"},
+        **{name: value for name, value in vars(found).items() if name not in _NOT_TOLD},
         "n_left": len(table.left_ids),
         "n_right": len(table.right_ids),
         "n_edges": len(table.left),
@@ -70,7 +72,7 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
         "backend": "cpu",
         "threads": threads,
         "thresholds": found.thresholds,
-        **account(table.summary),
+        **table.summary.account,
         "seconds": {
             "search": search,
             "write": write,
@@ -83,17 +85,17 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
     }
 
 
-def _at_most(found: Expected, table: EdgeTable) -> Expected:
+def _at_most(found: Estimated, table: EdgeTable) -> Estimated:
     """Say of groups in step that they are at most so many."""
     known = (
         "groups in step are at most so many: vertices of the right side that have several windows are counted for each"
     )
-    table.summary["assumed"] = [*table.summary["assumed"], known]
+    table.summary.assumed.append(known)
     say("assumed", known)
     return found.as_bound()
 
 
-def _gpu_write(found: Expected, publish: PublishSettings, on_host: float) -> float:
+def _gpu_write(found: Estimated, publish: PublishSettings, on_host: float) -> float:
     """Seconds to write what a GPU finds, encoded there or else by threads of the host."""
     if not encodes(publish):
         return on_host

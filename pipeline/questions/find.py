@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-import pyarrow as pa
-
 from bicliq import kernels
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import warn
@@ -31,7 +29,7 @@ from bicliq.pipeline.settings import SearchSettings, Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.in_step import stored_table
 from bicliq.pipeline.stages.ingest import read_edge_table
-from bicliq.pipeline.store.account import account
+from bicliq.pipeline.store.account import Summary
 from bicliq.pipeline.store.labels import fold_of, read_labels
 from bicliq.pipeline.store.results import Run, open_run
 
@@ -195,17 +193,30 @@ class FindAsked:
         return kernels.SurpriseTerms.unit if beyond_chance else self.min_surprise
 
     def why_none(self, found: bool, proven: bool) -> str | None:
-        """Say why there is no group beyond chance, where that was asked for and none was found."""
-        if self.by != "surprise" or self.min_surprise is not None or found:
+        """Say why no group has the surprise that was asked for, where none was found."""
+        if self.by != "surprise" or found:
             return None
+        least, does = self.min_surprise, "adds" if self.diverse else "has"
+        wanted = "beyond chance" if least is None else f"that {does} a surprise of at least {least:g}"
+        if least is not None and least <= 0 and self.diverse:
+            wanted = "that adds any surprise"
         if not proven:
-            return f"none beyond chance was found within {self.seconds:g} seconds"
-        return "nothing is beyond what chance gives in a table of these degrees"
+            return f"none {wanted} was found within {self.seconds:g} seconds"
+        if least is None:
+            return "nothing is beyond what chance gives in a table of these degrees"
+        return f"there is none of these sizes {wanted}"
 
     @property
     def most_missing_each(self) -> int:
         """Pairs of one member that may be missing."""
         return self.missing if self.missing_each is None else min(self.missing, self.missing_each)
+
+    def restrict(self, part: Part) -> None:
+        """Leave out what no answer may hold."""
+        part.limit_degree("left", self.max_left_degree)
+        part.limit_degree("right", self.max_right_degree)
+        part.stay_within(self.within)
+        part.contain(self.containing, self.most_missing_each)
 
     @property
     def weighs_edges(self) -> bool:
@@ -280,7 +291,7 @@ def find_in_table(
     table = read_edge_table(source, settings.ingest, backend=settings.data_backend)
     part = Part(bipartite_of(table), table.left_ids, table.right_ids, table.weight, fold=settings.ingest.fold)
     found = _find(part, asked, settings.search, place, started, table.summary, report, tell)
-    return {**found, **account(table.summary)}
+    return {**found, **table.summary.account}
 
 
 def find_in_run(
@@ -371,15 +382,12 @@ def _find(
     search: SearchSettings,
     place: Place,
     started: float,
-    summary: dict[str, Any],
+    summary: Summary,
     report: str | os.PathLike[str] | None,
     tell: Tell | None,
 ) -> dict[str, Any]:
     graph = part.graph
-    part.limit_degree("left", asked.max_left_degree)
-    part.limit_degree("right", asked.max_right_degree)
-    part.stay_within(asked.within)
-    part.contain(asked.containing, asked.most_missing_each)
+    asked.restrict(part)
     options = _options(part, asked, search)
     read = time.perf_counter()
     result = _search(part, asked, place, options, tell)
@@ -388,10 +396,7 @@ def _find(
         "proven": result.proven,
         "by": asked.by,
         "diverse": asked.diverse,
-        "labels": {
-            side: "numbers" if pa.types.is_integer(ids.type) else "text"
-            for side, ids in (("left", part.left_ids), ("right", part.right_ids))
-        },
+        "labels": part.kinds(),
         "left_out": part.left_out,
         "why_none": part.why_none or asked.why_none(bool(result.groups), result.proven),
         "n_left": graph.n_left,

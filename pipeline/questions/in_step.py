@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from bicliq import kernels
 from bicliq.pipeline.errors import InputError
@@ -69,11 +68,8 @@ def find_in_step(
     refuse_gpu(settings)
     started = time.perf_counter()
     table = stored_table(source) if isinstance(source, GraphFolder) else read_timed(source, settings)
-    part = Part(bipartite_of(table), table.left_ids, table.right_ids, fold=table.summary["policies"]["fold"])
-    part.limit_degree("left", asked.max_left_degree)
-    part.limit_degree("right", asked.max_right_degree)
-    part.stay_within(asked.within)
-    part.contain(asked.containing)
+    part = Part(bipartite_of(table), table.left_ids, table.right_ids, fold=table.summary.policies["fold"])
+    asked.restrict(part)
     weights = None
     if asked.by == "weight":
         weights = tuple(part.weights(*side) for side in (("left", asked.left_weights), ("right", asked.right_weights)))
@@ -92,10 +88,7 @@ def find_in_step(
         "proven": result.complete,
         "by": asked.by,
         "diverse": asked.diverse,
-        "labels": {
-            side: "numbers" if pa.types.is_integer(ids.type) else "text"
-            for side, ids in (("left", part.left_ids), ("right", part.right_ids))
-        },
+        "labels": part.kinds(),
         "left_out": part.left_out,
         "why_none": part.why_none or asked.why_none(bool(groups), result.complete),
         **found.record(),
@@ -116,16 +109,22 @@ def find_in_step(
         record["null"] = with_p(record["groups"], random.compare(values, null))
         record["seconds"]["total"] = time.perf_counter() - started
     if report is not None:
-        members = [(np.array(left, np.int32), np.array(right, np.int32)) for _, left, right in groups]
-        sides = part.left_ids, part.right_ids
-        rows = table.rows
-        assert rows is not None
-        ends = float(rows.time.min()), float(rows.time.max())
-        told = timed(members[:LISTED], sides, found.moments, found.by_chance(part.graph), ends)
-        page = (record, table.summary, part.graph, members, sides, told)
-        record["report"] = write_page(report, lambda: find_page(*page), overwrite=True)
+        record["report"] = _write_page(report, record, groups, part, found)
     stored = isinstance(source, GraphFolder)
-    return {**record, **account(table.summary if not stored else account_of_rows(table))}
+    return {**record, **(account(account_of_rows(table)) if stored else table.summary.account)}
+
+
+def _write_page(
+    path: str | os.PathLike[str], record: dict[str, Any], groups: list[Entry], part: Part, found: InStep
+) -> str:
+    """Write a page of the answer, which draws when its first groups acted."""
+    members = [(np.array(left, np.int32), np.array(right, np.int32)) for _, left, right in groups]
+    sides, rows = (part.left_ids, part.right_ids), found.table.rows
+    assert rows is not None
+    ends = float(rows.time.min()), float(rows.time.max())
+    told = timed(members[:LISTED], sides, found.moments, found.by_chance(part.graph), ends)
+    page = (record, found.table.summary, part.graph, members, sides, told)
+    return write_page(path, lambda: find_page(*page), overwrite=True)
 
 
 def _searched(found: InStep, best: Best, until: Any, tell: Tell | None) -> kernels.EnumerationResult:

@@ -29,7 +29,6 @@ from bicliq.pipeline.results.itemsets import Frequent, Rules, RulesAsked
 from bicliq.pipeline.settings import IngestSettings, Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
-from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.bicliques import SCHEMA
 from bicliq.pipeline.store.choice import EVERYTHING
 from bicliq.pipeline.store.results import Run, open_run
@@ -59,7 +58,7 @@ def find_frequent(source: Edges, min_support: float, settings: Settings, most_it
     table = read_edge_table(opened, ingest, backend=settings.data_backend)
     if ingest.weight is not None and settings.ingest.weight is None:
         refuse_counts(table, opened, ingest)
-    said = account(table.summary)
+    said = table.summary.account
     n_empty = sum(said["noted"].get(name, 0) for name in EMPTY)
     n_baskets = len(table.left_ids) + n_empty
     if said["dropped"]:
@@ -82,9 +81,9 @@ def find_frequent(source: Edges, min_support: float, settings: Settings, most_it
         "n_closed": len(closed) if few is None else None,
         "min_support": float(min_support),
         "min_count": min_count,
-        "source": table.summary["source"]["uri"],
-        "columns": table.summary["columns"],
-        "format": table.summary["source"]["format"],
+        "source": table.summary.source.uri,
+        "columns": table.summary.columns,
+        "format": table.summary.source.format,
         "threads": threads,
         "seconds": {"ingest": read - started, "search": time.perf_counter() - read},
         **said,
@@ -105,7 +104,7 @@ def frequent_in_run(run: Run, min_support: float) -> Frequent:
     n_baskets = int(np.count_nonzero(graph.left_degrees))
     min_count = least_count(min_support, n_baskets)
     summary = run.graph.record().summary
-    held = search.min_right == search.min_edges == 1 and summary["policies"].get("in_step") is None
+    held = search.min_right == search.min_edges == 1 and summary.policies.get("in_step") is None
     if not held or not run.state.complete or search.min_left > min_count:
         least = f", and a support of {search.min_left / n_baskets:.3g} or more" if n_baskets else ""
         raise InputError(
@@ -130,9 +129,9 @@ def frequent_in_run(run: Run, min_support: float) -> Frequent:
         "n_closed": len(closed),
         "min_support": float(min_support),
         "min_count": min_count,
-        "columns": summary["columns"],
+        "columns": summary.columns,
         "seconds": {"read": time.perf_counter() - started},
-        **account(summary),
+        **summary.account,
     }
     return Frequent(closed, run.right_ids, run.right_ids, n_baskets, min_count, graph, run.left_ids, record, run.fold)
 

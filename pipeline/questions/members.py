@@ -159,6 +159,10 @@ class Part:
         """Edges between vertices that were kept."""
         return self.kept["left"][self.graph.edge_left] & self.kept["right"][self.graph.indices]
 
+    def kinds(self) -> dict[str, str]:
+        """Whether the labels of each side are numbers or text."""
+        return {side: "numbers" if pa.types.is_integer(ids.type) else "text" for side, ids in self._ids.items()}
+
     def labels(self, side: str, vertices: Any) -> list[Any]:
         """Labels of some vertices."""
         found: list[Any] = self._ids[side].take(column_of(vertices)).to_pylist()

@@ -21,9 +21,9 @@ import pyarrow.compute as pc
 from bicliq.pipeline.columns import column_of, words_column
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import say
+from bicliq.pipeline.formats.frames import Frame
 from bicliq.pipeline.formats.matrix import NAMES_ROWS
 from bicliq.pipeline.formats.problems import is_number
-from bicliq.pipeline.formats.tables import Frame
 from bicliq.pipeline.formats.whole_tables import read_whole_table
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.results.concepts import Context

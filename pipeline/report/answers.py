@@ -27,6 +27,7 @@ from bicliq.pipeline.report.sections import (
 )
 from bicliq.pipeline.report.times import Timed
 from bicliq.pipeline.stages.checks import read_checks
+from bicliq.pipeline.store.account import Summary
 from bicliq.pipeline.store.counts import COUNTS_FILE
 from bicliq.pipeline.store.records import Counts
 from bicliq.pipeline.store.results import Run
@@ -46,7 +47,7 @@ VALUES = {
 
 def find_page(
     record: Mapping[str, Any],
-    summary: dict[str, Any],
+    summary: Summary,
     graph: BipartiteGraph,
     groups: Sequence[Group],
     labels: Any,
@@ -73,7 +74,7 @@ def find_page(
     -----
     O(edges) time, and O(members) for each group that is listed.
     """
-    by, name = record["by"], _name(summary["source"]["uri"])
+    by, name = record["by"], _name(summary.source.uri)
     found = f"{len(groups):,} best group{'' if len(groups) == 1 else 's'} by {by}" if groups else f"No group by {by}"
     null = record.get("null", {"tables": 0})
     told = ["value", *["p"] * bool(null["tables"])]
@@ -113,7 +114,7 @@ def count_page(run: Run) -> str:
     """
     counts, methods = _counts_of(run)
     graph, plan = run.graph.record(), run.folder.planned
-    name, most = _name(graph.source["uri"]), max(counts.values())
+    name, most = _name(graph.summary.source.uri), max(counts.values())
     (p, q), *others = counts
     title = f"{len(counts):,} counts" if others else f"{most:,} complete {p:,} × {q:,} subgraphs"
     said = (

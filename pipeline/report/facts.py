@@ -16,6 +16,7 @@ from bicliq.pipeline.report.in_step import groups_in_step
 from bicliq.pipeline.report.times import Times, read_times
 from bicliq.pipeline.results.changes import Changes, changes_between
 from bicliq.pipeline.stages.profile import histogram, profile, sampled_two_hop
+from bicliq.pipeline.store.entries import Expected
 from bicliq.pipeline.store.records import Checks, Manifest, Profile, RunRecord
 from bicliq.pipeline.store.results import Run, open_run
 
@@ -74,7 +75,7 @@ class Facts:
     asked: RunRecord
     profile: Profile
     steps: list[Step]
-    expected: dict[str, Any] | None
+    expected: Expected | None
     two_step: dict[str, TwoStep]
     sizes: dict[tuple[int, int], int]
     groups: Matter

@@ -19,6 +19,8 @@ from bicliq.pipeline.report.pictures import (
     two_step_picture,
 )
 from bicliq.pipeline.report.times import Times
+from bicliq.pipeline.store.account import Summary
+from bicliq.pipeline.store.entries import Check, Largest
 from bicliq.pipeline.store.records import Manifest
 from bicliq.pipeline.words import about
 
@@ -82,7 +84,7 @@ NAMED = 12
 def name_of(facts: Facts) -> str:
     """The table of the first run, and how many updates followed."""
     first, *updates = facts.steps
-    name = str(first.graph.source["uri"]).rstrip("/").rsplit("/", 1)[-1]
+    name = str(first.graph.summary.source.uri).rstrip("/").rsplit("/", 1)[-1]
     return name if not updates else f"{name} and {len(updates):,} update{'' if len(updates) == 1 else 's'}"
 
 
@@ -96,13 +98,13 @@ def _why_not_complete(manifest: Manifest) -> str:
 def head(facts: Facts, name: str, found: str) -> str:
     """What was found, in figures."""
     manifest = facts.manifest
-    largest = manifest.largest or {"n_left": 0, "n_right": 0, "n_edges": 0}
+    largest = manifest.largest or Largest(0, 0, 0)
     figures = {
         "left vertices": f"{manifest.n_left:,}",
         "right vertices": f"{manifest.n_right:,}",
         "edges": f"{manifest.n_edges:,}",
         "maximal bicliques" if facts.in_step is None else "groups in step": f"{manifest.bicliques:,}",
-        "largest": f"{largest['n_left']:,} × {largest['n_right']:,}",
+        "largest": f"{largest.n_left:,} × {largest.n_right:,}",
         "set digest": manifest.digest,
     }
     warning = (
@@ -132,16 +134,16 @@ def what_went_in(facts: Facts) -> str:
     return table_read(facts.steps[0].graph.summary, more, _updates(facts.steps) + checks_table(facts.manifest.checks))
 
 
-def table_read(summary: dict[str, Any], more: Rows = (), after: str = "") -> str:
+def table_read(summary: Summary, more: Rows = (), after: str = "") -> str:
     """The account of a table that was read: the `summary` of a graph's record."""
-    source, columns = summary["source"], summary["columns"]
-    repeat = "repeat an edge" if summary["policies"].get("in_step") is None else "repeat an action"
-    rows = [("rows read", f"{summary['rows_read']:,}"), (repeat, f"{summary['duplicates']:,}")]
-    rows += [(f"dropped: {why}", f"{summary[key]:,}") for key, why in DROPPED.items() if summary.get(key)]
-    rows += [("edges kept", f"{summary['edges']:,}"), *more]
-    dropped = "" if any(summary.get(key) for key in DROPPED) else " Nothing was dropped."
+    source, columns = summary.source, summary.columns
+    repeat = "repeat an edge" if summary.policies.get("in_step") is None else "repeat an action"
+    rows = [("rows read", f"{summary.rows_read:,}"), (repeat, f"{summary.duplicates:,}")]
+    rows += [(f"dropped: {why}", f"{n:,}") for key, why in DROPPED.items() if (n := getattr(summary, key))]
+    rows += [("edges kept", f"{summary.edges:,}"), *more]
+    dropped = "" if summary.dropped else " Nothing was dropped."
     said = (
-        f"<p><code>{escape(str(source['uri']))}</code> ({escape(source['format'])}, {source['bytes']:,} bytes); left is"
+        f"<p><code>{escape(source.uri)}</code> ({escape(source.format)}, {source.bytes:,} bytes); left is"
         f" <b>{escape(str(columns['left']))}</b>, right is <b>{escape(str(columns['right']))}</b>.{dropped}</p>"
     )
     return f"<section><h2>What went in</h2>{said}{two_columns(rows)}{after}</section>"
@@ -176,19 +178,18 @@ def _updates(steps: list[Step]) -> str:
     return f"<h3>Updates</h3><div class='wide'><table><thead>{headings}</thead>{lines}</table></div>" if lines else ""
 
 
-def checks_table(checks: list[dict[str, Any]]) -> str:
+def checks_table(checks: list[Check]) -> str:
     """What the checks of the input said; nothing where there are none."""
     if not checks:
         return ""
     lines = ""
     for check in checks:
-        value = "no earlier run" if check["value"] is None else f"{check['value']:,.6g}"
-        limits = ", ".join(
-            f"{level} above {check[level]:,.6g}" for level in ("warn", "fail") if check[level] is not None
-        )
+        value = "no earlier run" if check.value is None else f"{check.value:,.6g}"
+        levels = ("warn", check.warn), ("fail", check.fail)
+        limits = ", ".join(f"{level} above {limit:,.6g}" for level, limit in levels if limit is not None)
         lines += (
-            f"<tr><td>{escape(CHECKED.get(check['name'], check['name']))}</td><td class='n'>{value}</td>"
-            f"<td class='{escape(check['state'])}'>{escape(check['state'])}</td><td>{limits or 'no limit set'}</td></tr>"
+            f"<tr><td>{escape(CHECKED.get(check.name, check.name))}</td><td class='n'>{value}</td>"
+            f"<td class='{check.state}'>{check.state}</td><td>{limits or 'no limit set'}</td></tr>"
         )
     headings = heads("check", "value|", "result", "limits")
     return f"<h3>Checks of the input</h3><div class='wide'><table><thead>{headings}</thead>{lines}</table></div>"
@@ -391,17 +392,17 @@ def expected_and_found(facts: Facts) -> str:
     found = {"bicliques": facts.manifest.bicliques, "ids": ids, "bytes": facts.manifest.bytes}
     lines = ""
     for name, truth in found.items():
-        bounds = [expected["low" if name == "bicliques" else f"low_{name}"],
-                  expected["high" if name == "bicliques" else f"high_{name}"]]  # fmt: skip
+        of = "" if name == "bicliques" else f"_{name}"
+        bounds = getattr(expected, f"low{of}"), getattr(expected, f"high{of}")
         within = "yes" if bounds[0] <= truth <= bounds[1] else "no"
         lines += (
-            f"<tr><td>{ {'ids': 'members of all of them'}.get(name, name) }</td><td class='n'>{expected[name]:,}</td>"
+            f"<tr><td>{ {'ids': 'members of all of them'}.get(name, name) }</td><td class='n'>{getattr(expected, name):,}</td>"
             f"<td class='n'>{bounds[0]:,} to {bounds[1]:,}</td><td class='n'>{truth:,}</td><td>{within}</td></tr>"
         )
     headings = heads("", "expected|", "nine cases of ten|", "found|", "within")
     how = (
         "All was searched for it, so it is exact but for the bytes."
-        if expected["exact"]
+        if expected.exact
         else "From a sample of the search."
     )
     cut = "" if facts.manifest.complete else f" {_why_not_complete(facts.manifest)}: not all was found."

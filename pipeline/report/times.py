@@ -20,6 +20,7 @@ from bicliq.pipeline.report.history import Step
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.host_rows import HostRows
 from bicliq.pipeline.stages.ingest_policies import filtered, no_rows
+from bicliq.pipeline.store.account import Summary
 from bicliq.pipeline.store.records import StoredGraph
 from bicliq.pipeline.store.results import Run
 
@@ -121,23 +122,24 @@ def _rows(steps: Iterable[Step]) -> Iterator[pa.RecordBatch]:
 
 
 def _rows_of(graph: StoredGraph) -> Iterator[pa.RecordBatch]:
-    source, summary = graph.source, graph.summary
-    reading = _reading(source["format"], summary)
-    opened = open_edges(source["uri"], reading)
-    if opened.bytes != source["bytes"]:
-        raise _NoTimesError(f"{source['uri']} is no longer the table that was read: times are not shown.")
+    source = graph.summary.source
+    reading = _reading(graph.summary)
+    opened = open_edges(source.uri, reading)
+    if opened.bytes != source.bytes:
+        raise _NoTimesError(f"{source.uri} is no longer the table that was read: times are not shown.")
     for batch in read_batches(opened):
         yield filtered(HostRows(batch.edges, batch, reading), reading, no_rows()).edges
 
 
-def _reading(kind: str, summary: dict[str, Any]) -> IngestSettings:
+def _reading(summary: Summary) -> IngestSettings:
     """How a table was read, with its times."""
+    kind = summary.source.format
     if kind == "table":
         raise _NoTimesError("The table was in memory: times are not shown.")
     if kind not in (*CHOSEN, "konect"):
         raise _NoTimesError(f"Tables of the format {kind} are not looked at for times.")
-    columns = dict(summary["columns"]) if kind in CHOSEN else {"time": "time"}
+    columns = dict(summary.columns) if kind in CHOSEN else {"time": "time"}
     if "time" not in columns:
         raise _NoTimesError("No column of times was named: name it with --time, and each edge gets its time here.")
-    policies = {name: value for name, value in summary["policies"].items() if value is not None}
+    policies = {name: value for name, value in summary.policies.items() if value is not None}
     return IngestSettings.model_validate({**policies, **columns, "format": kind})

@@ -9,8 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from bicliq.pipeline.results.as_table import SHOWN, AsTable, as_text
-from bicliq.pipeline.store.account import account_of
+from bicliq.pipeline.results.as_table import SHOWN, Answered, AsTable, as_text
 from bicliq.pipeline.store.acted import WINDOW
 
 LABELS = {"numbers": pa.int64(), "text": pa.string()}
@@ -18,7 +17,7 @@ LABELS = {"numbers": pa.int64(), "text": pa.string()}
 
 
 @dataclass(frozen=True, repr=False)
-class Groups(AsTable):
+class Groups(Answered, AsTable):
     """The best maximal bicliques by an objective, with their original ids; the best first.
 
     Parameters
@@ -52,11 +51,6 @@ class Groups(AsTable):
         lines = [f"{group['value']:,g}: {group['left']} × {group['right']}" for group in self]
         known = "" if self.proven else ", the best in time: not proven"
         return as_text(f"{len(self):,} groups by {self.record['by']}{known}", lines[:SHOWN])
-
-    @property
-    def account(self) -> dict[str, Any]:
-        """What became of the rows of the table: see `account_of`."""
-        return account_of(self.record)
 
     @property
     def proven(self) -> bool:
@@ -103,7 +97,7 @@ def _as_row(group: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Estimate(AsTable):
+class Estimate(Answered, AsTable):
     """What a search for maximal bicliques will find and cost; its table says it for thresholds.
 
     Parameters
@@ -137,11 +131,6 @@ class Estimate(AsTable):
     seconds: float
     exact: bool
     record: dict[str, Any] = field(repr=False)
-
-    @property
-    def account(self) -> dict[str, Any]:
-        """What became of the rows of the table: see `account_of`."""
-        return account_of(self.record)
 
     def to_arrow(self) -> pa.Table:
         """Return an Arrow table: min_left, min_right, bicliques, low, high, ids, bytes."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from bicliq.pipeline.columns import pandas_frame
 from bicliq.pipeline.extras import needs
+from bicliq.pipeline.store.account import account_of
 
 if TYPE_CHECKING:
     from bicliq.pipeline.results.export_lists import ExportedRows
@@ -43,6 +44,17 @@ class AsTable(ABC):
             import cudf
 
         return cudf.DataFrame.from_arrow(self.to_arrow())
+
+
+class Answered:
+    """An answer with its whole record."""
+
+    record: dict[str, Any]
+
+    @property
+    def account(self) -> dict[str, Any]:
+        """What became of the rows of the table: see `pipeline.store.account.account_of`."""
+        return account_of(self.record)
 
 
 class InBatches(AsTable):

@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import needs
 from bicliq.pipeline.results.as_table import SHOWN, InBatches, as_text
-from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.acted import WINDOW
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS
 from bicliq.pipeline.store.choice import EVERYTHING, Choice
@@ -91,7 +90,7 @@ class Bicliques(InBatches):
 
         See `pipeline.store.account`.
         """
-        return account(self.run.graph.record().summary)
+        return self.run.graph.record().summary.account
 
     @property
     def digest(self) -> str:

@@ -19,8 +19,7 @@ from bicliq import kernels
 from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import InputError, LimitReached
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
-from bicliq.pipeline.results.as_table import SHOWN, InBatches, as_text
-from bicliq.pipeline.store.account import account_of
+from bicliq.pipeline.results.as_table import SHOWN, Answered, InBatches, as_text
 from bicliq.pipeline.words import shown
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ RANKS = ("stability", "support", "n_objects", "n_attributes")
 
 
 @dataclass(frozen=True, eq=False)
-class Context:
+class Context(Answered):
     """Who has what, those without a cross included.
 
     `graph`: objects are left vertices, attributes right ones. `objects`, `attributes`: their
@@ -49,11 +48,6 @@ class Context:
 
     def __repr__(self) -> str:
         return f"<a context of {self.graph.n_left:,} objects and {self.graph.n_right:,} attributes>"
-
-    @property
-    def account(self) -> dict[str, Any]:
-        """What became of the rows of the table: see `account_of`."""
-        return account_of(self.record)
 
     def numbers(self, side: str, labels: Iterable[Any]) -> list[int]:
         """Numbers of objects or attributes by their labels.
@@ -71,7 +65,7 @@ class Context:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Concepts(InBatches):
+class Concepts(Answered, InBatches):
     """The concepts of a context, numbered by falling extent, and which cover which.
 
     Parameters
@@ -109,11 +103,6 @@ class Concepts(InBatches):
         lines = (f"stability {row['stability']}: {row['extent']} × {row['intent']}" for row in rows)
         sides = f"{self.context.graph.n_left:,} objects and {self.context.graph.n_right:,} attributes"
         return as_text(f"{len(self):,} concepts of {sides}; the most stable", lines)
-
-    @property
-    def account(self) -> dict[str, Any]:
-        """What became of the rows of the table: see `account_of`."""
-        return account_of(self.record)
 
     @property
     def schema(self) -> pa.Schema:

@@ -12,13 +12,12 @@ import pyarrow as pa
 
 from bicliq import kernels
 from bicliq.pipeline.columns import column_of
-from bicliq.pipeline.results.as_table import OfLists
+from bicliq.pipeline.results.as_table import Answered, OfLists
 from bicliq.pipeline.results.concepts import BATCH, Context
-from bicliq.pipeline.store.account import account_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Implications(OfLists):
+class Implications(Answered, OfLists):
     """Implications: who has all of a premise has all of its conclusion.
 
     Parameters
@@ -48,11 +47,6 @@ class Implications(OfLists):
     def __repr__(self) -> str:
         sides = f"the {self.record['basis']} basis of {self.context.graph.n_right:,} attributes"
         return f"<{len(self):,} implications, {sides}>"
-
-    @property
-    def account(self) -> dict[str, Any]:
-        """What became of the rows of the table: see `account_of`."""
-        return account_of(self.record)
 
     @property
     def schema(self) -> pa.Schema:

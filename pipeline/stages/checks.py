@@ -8,8 +8,7 @@ before the search, unless it is only to be marked.
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,66 +17,34 @@ from bicliq.pipeline.errors import DamageError, InputError
 from bicliq.pipeline.events import tell, warn
 from bicliq.pipeline.settings import CheckSettings
 from bicliq.pipeline.stages.profile import profile
+from bicliq.pipeline.store.account import Summary
+from bicliq.pipeline.store.entries import Check
 from bicliq.pipeline.store.labels import read_labels
 from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.log import last_of_source
 from bicliq.pipeline.store.records import Checks
 
-CheckState = Literal["pass", "warn", "fail"]
 SIDES = ("left", "right")
 
 
-@dataclass(frozen=True)
-class Check:
-    """What came of one check.
-
-    Parameters
-    ----------
-    name
-        "rows": share by which the number of rows changed since the last run of this source;
-        "dropped": share of the rows that ingest dropped; "labels": share of the labels that the
-        last run did not have; "degree": most edges of a vertex; "paths": estimated work of the
-        search, as paths of two edges.
-    state
-        "pass", "warn" or "fail".
-    value
-        What was measured; None where there is no earlier run to compare with.
-    warn, fail
-        The thresholds: a value above one warns, or fails.
-    """
-
-    name: str
-    state: CheckState
-    value: float | None
-    warn: float | None
-    fail: float | None
-
-    def __str__(self) -> str:
-        if self.value is None:
-            return f"{self.name}: no earlier run of this source"
-        limit = {"warn": self.warn, "fail": self.fail}.get(self.state)
-        return f"{self.name}: {self.value:g}" + ("" if limit is None else f" is above {limit:g}")
-
-
-def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSettings) -> list[Check]:
+def check_input(store: Store, run: str, summary: Summary, asked: CheckSettings) -> list[Check]:
     """Check the input of a planned run, and write its checks.json.
 
-    `store`, `run`: a planned run. `summary`: what ingest read and dropped
-    (`pipeline.stages.ingest.GraphRecord.summary`). `asked`: the thresholds. Raises InputError where
+    `store`, `run`: a planned run. `summary`: what ingest read and dropped.
+    `asked`: the thresholds. Raises InputError where
     a check failed and the settings say that this stops the run.
 
     The last run of the same source is the one that was published last. Labels are compared only
     where a threshold asks for it, since that reads the labels of both.
     """
     folder, planned = store.run(run), store.run(run).planned
-    source = summary["source"]["uri"]
+    source = summary.source.uri
     last = _last_run(store, run, source)
-    rows = int(summary["rows_read"])
-    dropped = sum(int(n) for name, n in summary.items() if name.startswith("dropped_"))
-    compare_labels = last is not None and (asked.labels_warn, asked.labels_fail) != (None, None)
+    rows = summary.rows_read
+    compare_labels = last is not None and asked.labels_above is not None
     values: dict[str, float | None] = {
         "rows": None if last is None else abs(rows - last.rows) / max(last.rows, 1),
-        "dropped": dropped / max(rows, 1),
+        "dropped": summary.dropped / max(rows, 1),
         "labels": _share_of_new_labels(store, planned.graph, last.graph) if last and compare_labels else None,
         "degree": planned.max_degree if planned.max_degree is not None else _max_degree(store, planned.graph),
         "paths": planned.est_cost,
@@ -90,7 +57,7 @@ def check_input(store: Store, run: str, summary: dict[str, Any], asked: CheckSet
         graph=planned.graph,
         created=dt.datetime.now(dt.UTC).isoformat(),
         last=None if last is None else last.run,
-        checks=[asdict(check) for check in checks],
+        checks=checks,
     )
     if not _is_known(folder, record):
         folder.write(record.at, record)
@@ -134,14 +101,14 @@ def failures(checks: list[Check], asked: CheckSettings) -> str:
     return "; ".join(str(check) for check in checks if check.state == "fail") if asked.on_fail == "stop" else ""
 
 
-def read_checks(folder: RunFolder) -> list[dict[str, Any]]:
-    """The checks of a run's input, one record each; none where it was not checked."""
+def read_checks(folder: RunFolder) -> list[Check]:
+    """The checks of a run's input; none where it was not checked."""
     found = folder.find(Checks)
     return [] if found is None else found.checks
 
 
 def _judged(name: str, value: float | None, asked: CheckSettings) -> Check:
-    limits = {level: getattr(asked, f"{name}_{level}") for level in ("warn", "fail")}
+    limits = dict(zip(("warn", "fail"), getattr(asked, f"{name}_above") or (None, None), strict=True))
     over = [
         level for level in ("fail", "warn") if value is not None and limits[level] is not None and value > limits[level]
     ]

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from bicliq.pipeline.store.folder import storage_errors
+from bicliq.pipeline.store.file_systems import storage_errors
 
 
 class ColumnOnDisk:

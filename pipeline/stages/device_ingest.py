@@ -24,7 +24,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bicliq.pipeline.formats import EdgeSource
-from bicliq.pipeline.placement.arrays import library_of
+from bicliq.pipeline.placement.arrays import differs, library_of
 from bicliq.pipeline.placement.device import cudf_and_cupy, free_bytes
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.device_reading import EXACT, NotOnDevice, TextLabels, frames_of, with_text
@@ -295,10 +295,10 @@ def _united(cp: Any, keys: Any, weights: Any, settings: IngestSettings) -> tuple
     """Sort keys and unite equal ones, as the policy says."""
     if weights is None:
         keys.sort()
-        return keys[_first_of_run(cp, keys)], None
+        return keys[differs(keys)], None
     order = cp.argsort(keys, kind="stable")
     keys, weights = keys[order], weights[order]
-    starts = cp.flatnonzero(_first_of_run(cp, keys))
+    starts = cp.flatnonzero(differs(keys))
     if settings.duplicates == "sum":
         whole = weights.size == 0 or bool((cp.floor(weights) == weights).all() & (cp.abs(weights).sum() < EXACT))
         if not whole:
@@ -310,12 +310,6 @@ def _united(cp: Any, keys: Any, weights: Any, settings: IngestSettings) -> tuple
         last = cp.append(starts[1:], weights.size) - 1
         return keys[starts], weights[order][last]
     return keys[starts], weights[starts]
-
-
-def _first_of_run(cp: Any, ascending: Any) -> Any:
-    first = cp.ones(ascending.size, cp.bool_)
-    first[1:] = ascending[1:] != ascending[:-1]
-    return first
 
 
 def _merged(cp: Any, keys: Kept, weights: Kept | None, settings: IngestSettings) -> tuple[Any, Any, Any]:

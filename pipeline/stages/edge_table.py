@@ -15,7 +15,7 @@ from bicliq.pipeline.errors import BicliqError, InputError
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk
 from bicliq.pipeline.stages.window import TimedRows
-from bicliq.pipeline.store.account import DROPPED
+from bicliq.pipeline.store.account import DROPPED, Summary
 from bicliq.pipeline.times import parse_duration
 
 POLICIES = (
@@ -55,8 +55,7 @@ class EdgeTable:
     left_ids, right_ids
         Arrow arrays (int64 or string) of the labels, ascending.
     summary
-        Counts of rows read and dropped, what was noted and assumed, names of the columns, and the
-        policies.
+        What became of the rows, and how they were read.
     seconds
         Duration of ``read`` and ``unite``.
     rows
@@ -69,7 +68,7 @@ class EdgeTable:
     weight: npt.NDArray[np.float64] | None
     left_ids: pa.Array
     right_ids: pa.Array
-    summary: dict[str, Any]
+    summary: Summary
     seconds: dict[str, float]
     rows: TimedRows | None = None
 
@@ -91,7 +90,7 @@ class EdgesOnDisk:
     weight: ColumnOnDisk | None
     left_ids: pa.Array
     right_ids: pa.Array
-    summary: dict[str, Any]
+    summary: Summary
     seconds: dict[str, float]
     rows: None = None
 
@@ -113,7 +112,7 @@ def summarize(
     settings: IngestSettings,
     noted: Mapping[str, int],
     n_once: int,
-) -> dict[str, Any]:
+) -> Summary:
     """Account for the rows of a table.
 
     Each is an edge, the repetition of one, or dropped for a reason; of groups in step it may be an
@@ -155,16 +154,16 @@ def summarize(
             raise InputError(f"{repeat} an action, at the same time; unite them with duplicates = 'first'")
         raise InputError(f"{repeat} an edge; unite them with duplicates = 'first', 'sum' or 'max'")
     left_ids, right_ids = ids
-    return {
-        **counts,
-        "duplicates": n_rows - n_once,
-        "edges": n_edges,
-        "noted": {**noted, **({OTHER_TIMES: n_once - n_edges} if n_once > n_edges else {})},
-        "n_left": len(left_ids),
-        "n_right": len(right_ids),
-        "labels": {"left": _kind(left_ids), "right": _kind(right_ids)},
-        "policies": {name: getattr(settings, name) for name in POLICIES},
-    }
+    return Summary(
+        **dict[str, Any](counts),
+        duplicates=n_rows - n_once,
+        edges=n_edges,
+        noted={**noted, **({OTHER_TIMES: n_once - n_edges} if n_once > n_edges else {})},
+        n_left=len(left_ids),
+        n_right=len(right_ids),
+        labels={"left": _kind(left_ids), "right": _kind(right_ids)},
+        policies={name: getattr(settings, name) for name in POLICIES},
+    )
 
 
 def _kind(ids: pa.Array) -> str:

@@ -10,8 +10,8 @@ on every machine.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, fields, replace
+from typing import Literal
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.placement.arrays import to_host
 from bicliq.pipeline.settings import PublishSettings, SearchSettings
 from bicliq.pipeline.stages.writing_rate import writing_rate
+from bicliq.pipeline.store.entries import Expected
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50)
 """Thresholds that are tried on both sides, from the ones asked for on."""
@@ -35,56 +36,26 @@ FEW = 1_000_000
 """Bicliques that thresholds leave which are proposed in place of those asked for."""
 
 
-@dataclass(frozen=True)
-class Expected:
-    """What a search is expected to find, and to cost.
+@dataclass(frozen=True, kw_only=True)
+class Estimated(Expected):
+    """What the search of a sample lets expect, and more that it saw.
 
-    Parameters
-    ----------
-    bicliques, low, high
-        Maximal bicliques that pass the thresholds, and where their number lies in nine cases of
-        ten.
-    ids, low_ids, high_ids
-        Ids in their lists.
-    bytes, low_bytes, high_bytes
-        Size of the Parquet files.
-    exact
-        Whether all bicliques were counted; bytes are an estimate nevertheless.
-    nodes
-        Nodes of the search: its work.
-    search_seconds, write_seconds
-        Of one thread of the machine that made the estimate.
-    side
-        The side whose vertices are the roots.
-    thresholds
-        For each pair of thresholds of the ladder: min_left, min_right, bicliques, low, high, ids,
-        bytes.
+    `side`: the side whose vertices are the roots. `thresholds`: for each pair of thresholds of the
+    ladder: min_left, min_right, bicliques, low, high, ids, bytes.
     """
 
-    bicliques: int
-    low: int
-    high: int
-    ids: int
-    low_ids: int
-    high_ids: int
-    bytes: int
-    low_bytes: int
-    high_bytes: int
-    exact: bool
-    nodes: int
-    search_seconds: float
-    write_seconds: float
     side: str
     thresholds: list[dict[str, int]] = field(repr=False)
 
-    def as_bound(self) -> Expected:
+    def as_bound(self) -> Estimated:
         """Return it as a bound: so many are found at most."""
         thresholds = [{**row, "low": 0} for row in self.thresholds]
         return replace(self, low=0, low_ids=0, low_bytes=0, exact=False, thresholds=thresholds)
 
-    def record(self) -> dict[str, Any]:
-        """Plain record for JSON, without the thresholds."""
-        return {name: value for name, value in vars(self).items() if name not in ("thresholds", "side")}
+    def entry(self) -> Expected:
+        """What a plan says of it, with thresholds that leave few."""
+        told = {each.name: getattr(self, each.name) for each in fields(Expected)}
+        return Expected(**{**told, "would_do": would_do(self.thresholds)})
 
 
 def expected_output(
@@ -97,7 +68,7 @@ def expected_output(
     written: int = WRITTEN,
     threads: int = 1,
     seed: int = 0,
-) -> Expected:
+) -> Estimated:
     """Estimate what the search of a graph finds and costs.
 
     Parameters
@@ -141,7 +112,7 @@ def expected_output(
     )
     rate = writing_rate(host, asked, found.side, publish or PublishSettings(), written)
     bytes_an_id = rate.bytes * found.bicliques / max(found.ids, 1)
-    return Expected(
+    return Estimated(
         bicliques=found.bicliques,
         low=found.low,
         high=found.high,

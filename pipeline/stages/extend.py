@@ -32,6 +32,7 @@ from bicliq.pipeline.stages.label_kinds import in_kind, refuse_twins
 from bicliq.pipeline.stages.planned import Plan
 from bicliq.pipeline.stages.uniting import unite_weights
 from bicliq.pipeline.stages.window import TimedRows, read_rows
+from bicliq.pipeline.store.account import Summary
 from bicliq.pipeline.store.edges import CHANGED, ChangedEdges, EdgeRows, ends_of, keys_of, read_changed, read_edge_rows
 from bicliq.pipeline.store.labels import Hashes, label_hashes, labels_table, read_hashes, read_labels
 from bicliq.pipeline.store.layout import GraphFolder, Store
@@ -157,13 +158,12 @@ def extend(
         step = before.reweighted(asked, table.weight, settings)
     after = before.rows.after(step, len(ids[0]))
     if not len(after):
-        raise InputError(f"{table.summary['source']['uri']}: no edge of the graph would be left; nothing was changed")
-    summary = {**table.summary, "parent": graph, "deleted" if delete else "inserted": len(changed)}
-    summary |= {name: known.summary[name] for name in ("policies", "labels")}
+        raise InputError(f"{table.summary.source.uri}: no edge of the graph would be left; nothing was changed")
+    summary = replace(table.summary, **of_parent(graph, known, len(changed), delete=delete))
     rows = read_rows(folder, known)
     if rows is not None:
         rows = rows.where(~np.isin(rows.keys, changed))
-        summary["latest"] = rows.latest
+        summary = replace(summary, latest=rows.latest)
     grown = _Grown(after, ids, rows, summary, dict(table.seconds))
     if len(step.keys):
         record = _store(store, folder, known, before, step, grown, started)
@@ -172,6 +172,12 @@ def extend(
     larger = before.rows if delete else after
     in_memory = BipartiteGraph(len(ids[0]), len(ids[1]), larger.indptr, larger.indices)
     return Extended(record, *ends_of(changed), len(asked) - len(changed), in_memory, labels=ids)
+
+
+def of_parent(graph: str, known: StoredGraph, n: int, *, delete: bool) -> dict[str, Any]:
+    """What a table's summary says of the graph that it was joined to, or taken away from."""
+    of_graph = {"policies": known.summary.policies, "labels": known.summary.labels}
+    return {"parent": graph, "deleted" if delete else "inserted": n, **of_graph}
 
 
 def write_whole(store: Store, graph: str) -> str:
@@ -249,7 +255,7 @@ class _Grown:
     edges: EdgeRows
     labels: tuple[pa.Array, pa.Array]
     rows: TimedRows | None
-    summary: dict[str, Any]
+    summary: Summary
     seconds: dict[str, float]
 
     @property
@@ -306,7 +312,7 @@ def same_policies(
     """
     left_out = {*(OF_WHAT_STAYS if delete else ()), *(OF_A_FILE if alone else ())}
     names = [name for name in POLICIES if name not in left_out]
-    before = known.summary["policies"]
+    before = known.summary.policies
     now = json.loads(json.dumps({name: getattr(settings, name) for name in names}, default=str))
     differ = [name for name in names if not same_policy(name, before.get(name), now[name])]
     if differ:
@@ -322,7 +328,7 @@ def read_like(known: StoredGraph, source: Edges, settings: IngestSettings, **how
 
     Raises InputError as `read_edge_table`, and where a side of numbers gets an id that is none.
     """
-    opened, kinds = open_edges(source, settings), known.summary["labels"]
+    opened, kinds = open_edges(source, settings), known.summary.labels
     for side in SIDES:
         if kinds[side] == "text" and opened.layout is not None and opened.layout.ids == "labels":
             opened = with_text(opened, side)
@@ -331,14 +337,14 @@ def read_like(known: StoredGraph, source: Edges, settings: IngestSettings, **how
         opened = replace(opened, assumed=(*opened.assumed, said))
     table = read_edge_table(opened, settings, **how)
     told = _told_first(opened, table)
-    table.summary["assumed"] = [*table.summary["assumed"], *told]
+    table.summary.assumed.extend(told)
     for sentence in told:
         say("assumed", sentence)
     left_ids, right_ids = (
         in_kind(opened, side, labels, kinds[side])
         for side, labels in zip(SIDES, (table.left_ids, table.right_ids), strict=True)
     )
-    return replace(table, left_ids=left_ids, right_ids=right_ids, summary={**table.summary, "labels": kinds})
+    return replace(table, left_ids=left_ids, right_ids=right_ids, summary=replace(table.summary, labels=kinds))
 
 
 def _told_first(opened: EdgeSource, table: EdgeTable) -> tuple[str, ...]:
@@ -363,9 +369,9 @@ def _told_first(opened: EdgeSource, table: EdgeTable) -> tuple[str, ...]:
 def tell_forms(table: EdgeTable, known: tuple[pa.Array, ...], labels: tuple[pa.Array, ...]) -> None:
     """Say which labels are new to the graph by their case or Unicode form alone."""
     sides = {side: (old, every[len(old) :]) for side, old, every in zip(SIDES, known, labels, strict=True)}
-    alike, said = told_beside(table.summary["source"]["uri"], sides)
-    table.summary["noted"] |= alike
-    table.summary["assumed"] = [*table.summary["assumed"], *said]
+    alike, said = told_beside(table.summary.source.uri, sides)
+    table.summary.noted.update(alike)
+    table.summary.assumed.extend(said)
     for sentence in said:
         say("assumed", sentence)
 

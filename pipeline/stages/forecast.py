@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from typing import Any
+from dataclasses import dataclass
 
 from bicliq import kernels
 from bicliq.pipeline.errors import CapacityError
@@ -18,6 +18,7 @@ from bicliq.pipeline.placement.where import Placement
 from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.stages.expected import short
 from bicliq.pipeline.stages.planned import place_partitions
+from bicliq.pipeline.store.entries import Expected
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import PlanRecord
 
@@ -25,14 +26,20 @@ MANY = 10_000_000
 """Bicliques that are warned of: nobody reads so many, and lower numbers are written in seconds."""
 
 
-def forecast(store: Store, planned: PlanRecord, settings: Settings) -> dict[str, Any] | None:
+@dataclass(frozen=True, kw_only=True)
+class Forecast(Expected):
+    """What a plan expects, and its seconds here; None where another machine or a GPU searches."""
+
+    seconds: float | None
+
+
+def forecast(store: Store, planned: PlanRecord, settings: Settings) -> Forecast | None:
     """Say what the search of a run will find and cost; refuse what does not fit the disk.
 
     `store`: the store; only the disk of a local one is looked at. `settings`: `force` searches in
-    any case, as does a limit of time; one of bicliques or bytes bounds what is written. Returns the
-    estimate of the plan, and seconds: those of this machine, or None where another one or a GPU
-    searches. None where nothing is left to search, or where a plan has no estimate. Raises
-    CapacityError if the results are expected to be larger than what the disk has free.
+    any case, as does a limit of time; one of bicliques or bytes bounds what is written. Returns
+    None where nothing is left to search, or where a plan has no estimate. Raises CapacityError if
+    the results are expected to be larger than what the disk has free.
     """
     expected = planned.expected
     if expected is None or not planned.partitions:
@@ -40,41 +47,41 @@ def forecast(store: Store, planned: PlanRecord, settings: Settings) -> dict[str,
     committed = store.run(planned.run).committed()
     if len(committed) >= planned.partitions:
         return None
-    record = {**expected, "seconds": _seconds(expected, place_partitions(planned, settings), settings.search.threads)}
+    seconds = _seconds(expected, place_partitions(planned, settings), settings.search.threads)
+    found = Forecast(**vars(expected), seconds=seconds)
     limit = settings.search.max_bicliques
-    figures = {name: record[name] for name in ("bicliques", "low", "high", "ids", "bytes", "seconds")}
+    figures = {name: getattr(found, name) for name in ("bicliques", "low", "high", "ids", "bytes", "seconds")}
     tell("run expected", run=planned.run, **figures)
-    if expected["bicliques"] >= MANY and (limit is None or limit >= MANY):
-        named = _proposed(expected["would_do"])
-        warn("many bicliques are expected", run=planned.run, bicliques=short(expected["bicliques"]), **named)
+    if expected.bicliques >= MANY and (limit is None or limit >= MANY):
+        named = _proposed(expected.would_do)
+        warn("many bicliques are expected", run=planned.run, bicliques=short(expected.bicliques), **named)
     if store.root.is_local and not settings.force and settings.search.time_limit is None:
-        share = 1.0 if limit is None else min(1.0, limit / max(expected["bicliques"], 1))
-        size = min(share * expected["bytes"], settings.search.max_bytes or math.inf)
-        _must_fit(store.root.path, size - sum(of.bytes for of in committed.values()), record)
-    return record
+        share = 1.0 if limit is None else min(1.0, limit / max(expected.bicliques, 1))
+        size = min(share * expected.bytes, settings.search.max_bytes or math.inf)
+        _must_fit(store.root.path, size - sum(of.bytes for of in committed.values()), found)
+    return found
 
 
-def in_words(record: dict[str, Any]) -> str:
+def in_words(found: Forecast) -> str:
     """The estimate of a run as one line."""
-    said = f"expected: {record['bicliques']:,} bicliques"
-    if not record["exact"]:
-        said = f"expected: about {short(record['bicliques'])} bicliques (90 %: {short(record['low'])} to {short(record['high'])})"
-    seconds = record["seconds"]
+    said = f"expected: {found.bicliques:,} bicliques"
+    if not found.exact:
+        said = f"expected: about {short(found.bicliques)} bicliques (90 %: {short(found.low)} to {short(found.high)})"
     took = (
-        f"{record['search_seconds'] + record['write_seconds']:,.1f} s of one CPU thread"
-        if seconds is None
-        else f"{seconds:,.1f} s"
+        f"{found.search_seconds + found.write_seconds:,.1f} s of one CPU thread"
+        if found.seconds is None
+        else f"{found.seconds:,.1f} s"
     )
-    return f"{said}, {short(record['ids'])} ids, {record['bytes'] / 2**20:,.1f} MiB, {took}"
+    return f"{said}, {short(found.ids)} ids, {found.bytes / 2**20:,.1f} MiB, {took}"
 
 
-def _seconds(expected: dict[str, Any], placement: Placement, threads: int) -> float | None:
+def _seconds(expected: Expected, placement: Placement, threads: int) -> float | None:
     """Seconds of the search on this machine, where it is this machine's CPU that searches."""
     shared = placement.cluster
     if placement.search.backend != "cpu" or (shared is not None and shared.scheduler is not None):
         return None
     taken = 0 if shared is not None else threads
-    return float(expected["search_seconds"] + expected["write_seconds"]) / kernels.number_of_threads(taken)
+    return (expected.search_seconds + expected.write_seconds) / kernels.number_of_threads(taken)
 
 
 def _proposed(rows: list[dict[str, int]]) -> dict[str, str]:
@@ -86,16 +93,16 @@ def _proposed(rows: list[dict[str, int]]) -> dict[str, str]:
     return {"thresholds_that_would_do": " or ".join(shown)} if shown else {}
 
 
-def _must_fit(path: str, needed: float, record: dict[str, Any]) -> None:
+def _must_fit(path: str, needed: float, found: Forecast) -> None:
     free = shutil.disk_usage(os.path.realpath(path)).free
     if needed <= free:
         return
     do = "raise min_left and min_right, give max_bicliques or a store on another disk, or search with force = true"
-    fitting = [row for row in record["would_do"] if row["bytes"] <= free]
+    fitting = [row for row in found.would_do if row["bytes"] <= free]
     proposed = _proposed(fitting).get("thresholds_that_would_do")
     raise CapacityError(
         f"{path}: the disk has {_size(free)} free, and the results are expected to take {_size(needed)}"
-        f" ({in_words(record)}); {do}" + (f"; fewer: {proposed}" if proposed else "")
+        f" ({in_words(found)}); {do}" + (f"; fewer: {proposed}" if proposed else "")
     )
 
 

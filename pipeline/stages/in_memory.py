@@ -23,7 +23,7 @@ from bicliq.pipeline.placement.where import Backend, place_data, place_graph, pl
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
-from bicliq.pipeline.store.account import DROPPED, account
+from bicliq.pipeline.store.account import DROPPED, Summary, account
 from bicliq.pipeline.store.labels import read_labels
 from bicliq.pipeline.store.layout import Store
 
@@ -63,7 +63,7 @@ def read_undirected(source: Edges, settings: IngestSettings | None = None, backe
     left = values_of(pc.index_in(left_ids, value_set=ids))
     right = values_of(pc.index_in(right_ids, value_set=ids))
     u, v = left[table.left], right[table.right]
-    place = place_data(backend, table.summary["source"]["bytes"])
+    place = place_data(backend, table.summary.source.bytes)
     return _with_account(place.run(lambda chosen: _graph_on(chosen, u, v, ids)), table.summary)
 
 
@@ -76,18 +76,18 @@ def _one_set(opened: EdgeSource) -> bool:
     )
 
 
-def _assume_one_set(opened: EdgeSource, shared: int, summary: dict[str, Any]) -> None:
+def _assume_one_set(opened: EdgeSource, shared: int, summary: Summary) -> None:
     sentence = (
         f"{without_secrets(opened.uri)}: both columns were taken for one set of vertices, since they share"
         f" {shared:,} {'label' if shared == 1 else 'labels'}; say project = 'left' or 'right' if they are two sets"
     )
-    summary["assumed"] = [*summary["assumed"], sentence]
+    summary.assumed.append(sentence)
     say("assumed", sentence)
 
 
-def _with_account(graph: UndirectedGraph, summary: dict[str, Any]) -> UndirectedGraph:
+def _with_account(graph: UndirectedGraph, summary: Summary) -> UndirectedGraph:
     """The graph with what became of the rows of its table: loops and repetitions are rows here."""
-    read = account(summary)
+    read = summary.account
     loops = int(read["noted"].pop("self_loops", 0))
     repeated = read["edges"] + read["duplicates"] - loops - graph.n_edges
     read |= {"edges": graph.n_edges, "duplicates": repeated}
@@ -178,9 +178,9 @@ def read_sides(
         graph = place.run(lambda chosen: read_graph(folder, chosen))
         return graph, read_labels(folder)[0 if side == "left" else 1], {}
     table = read_edge_table(source, settings, backend=backend)
-    place = place_data(backend, table.summary["source"]["bytes"])
+    place = place_data(backend, table.summary.source.bytes)
     graph = place.run(lambda chosen: bipartite_of(table, chosen))
-    return graph, table.left_ids if side == "left" else table.right_ids, account(table.summary)
+    return graph, table.left_ids if side == "left" else table.right_ids, table.summary.account
 
 
 def _of_numbers(file: NumberedEdges) -> UndirectedGraph:

@@ -25,7 +25,6 @@ from bicliq.pipeline.stages.edge_table import OTHER_TIMES, EdgeTable
 from bicliq.pipeline.stages.ingest import read_edge_table
 from bicliq.pipeline.stages.partition import Partition
 from bicliq.pipeline.stages.window import read_rows
-from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.acted import ROWS_FILE
 from bicliq.pipeline.store.edges import read_edge_columns
 from bicliq.pipeline.store.labels import label_hashes, read_labels
@@ -76,7 +75,7 @@ class InStep:
         room = kernels.available_memory()
         if members * BYTES_A_MEMBER > room:
             raise CapacityError(
-                f"{self.table.summary['source']['uri']}: its windows hold {members:,} vertices together, which take"
+                f"{self.table.summary.source.uri}: its windows hold {members:,} vertices together, which take"
                 f" {members * BYTES_A_MEMBER >> 20:,} MiB where {room >> 20:,} MiB are left; give a shorter in_step, or"
                 " higher min_left and min_right"
             )
@@ -112,13 +111,13 @@ class InStep:
             "n_left": len(table.left_ids),
             "n_right": len(table.right_ids),
             "n_edges": len(table.left),
-            "columns": table.summary["columns"],
+            "columns": table.summary.columns,
             "in_step": {
                 "seconds": self.length / MICROSECONDS,
                 "actions": len(self.actions),
                 "windows": self.windows.graph.n_right,
                 "members_of_windows": self.windows.graph.n_edges,
-                "machines": {"read": table.summary["backend"], "sorted": self.sorted_on, "searched": "cpu"},
+                "machines": {"read": table.summary.backend, "sorted": self.sorted_on, "searched": "cpu"},
             },
         }
 
@@ -289,10 +288,10 @@ def expand(
         rows = rows.where(kept["left"][rows.left] & kept["right"][rows.right])
     if len(rows) and rows.time.min() < FIRST_SECOND:
         raise InputError(
-            f"{table.summary['source']['uri']}: {rows.time.min():.15g} s is a time before the year 1; mend such rows, or"
+            f"{table.summary.source.uri}: {rows.time.min():.15g} s is a time before the year 1; mend such rows, or"
             " leave them out with since = '0001-01-01'"
         )
-    length = round(parse_duration(table.summary["policies"]["in_step"]) * MICROSECONDS)
+    length = round(parse_duration(table.summary.policies["in_step"]) * MICROSECONDS)
     backend = backend if len(rows) else "cpu"
     actions = Actions.of(*on(backend, rows.left, rows.right, rows.time))
     may_be = actions.that_may_be(length, search.min_left, search.min_right)
@@ -335,7 +334,7 @@ def count_in_step(source: Edges, settings: Settings, mode: Literal["count", "dig
         "threads": result.threads,
         "nodes": result.nodes,
         "not_canonical": result.not_canonical,
-        **account(table.summary),
+        **table.summary.account,
         "seconds": {
             "ingest": read - started,
             "reduce": expanded - read,

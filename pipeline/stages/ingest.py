@@ -43,7 +43,7 @@ from bicliq.pipeline.stages.limits import Later, MemoryRoom, of_a_run
 from bicliq.pipeline.stages.sorted_runs import SortedRuns
 from bicliq.pipeline.stages.uniting import unite
 from bicliq.pipeline.stages.window import find_jump, in_words
-from bicliq.pipeline.store.account import account
+from bicliq.pipeline.store.account import Source, Summary
 from bicliq.pipeline.store.acted import ROWS_FILE
 from bicliq.pipeline.store.device_tables import write_table
 from bicliq.pipeline.store.edges import EDGES
@@ -76,8 +76,7 @@ class GraphRecord:
     n_left, n_right, n_edges
         Sizes.
     summary
-        rows_read, duplicates, what was dropped and why, what was noted and assumed, and the
-        policies.
+        The table that was read.
     seconds
         Duration of ``read``, ``unite`` and ``write``.
     """
@@ -87,8 +86,12 @@ class GraphRecord:
     n_left: int
     n_right: int
     n_edges: int
-    summary: dict[str, Any]
+    summary: Summary
     seconds: dict[str, float]
+
+    def record(self) -> dict[str, Any]:
+        """Plain record for JSON."""
+        return {**vars(self), "summary": self.summary.record()}
 
 
 def ingest(
@@ -181,7 +184,7 @@ def store_changed(
     base: GraphFolder,
     tables: dict[str, pa.Table],
     sizes: tuple[int, int, int],
-    summary: dict[str, Any],
+    summary: Summary,
     seconds: dict[str, float],
     started: float,
 ) -> GraphRecord:
@@ -222,7 +225,7 @@ def _stored(
         if damage is not None or not folder.exists():
             _write(folder, made, tables, started, place, base, damage is not None)
     record = replace(made, seconds={**made.seconds, "write": round(time.perf_counter() - started, 6)})
-    counted = {"rows": record.summary["rows_read"], "left": record.n_left, "right": record.n_right}
+    counted = {"rows": record.summary.rows_read, "left": record.n_left, "right": record.n_right}
     tell("table ingested", graph=record.graph, **counted, edges=record.n_edges, seconds=sum(record.seconds.values()))
     return record
 
@@ -286,22 +289,22 @@ def _read_table(
         )
     refuse_mixed(opened, (table.left_ids, table.right_ids))
     noted, said = _told(opened, settings, table)
-    table.summary["noted"] |= noted
-    table.summary["assumed"] = list(map(without_secrets, (*opened.assumed, *said)))
-    table.summary["columns"] = opened.columns_to_ask
+    noted = table.summary.noted | noted
+    assumed = list(map(without_secrets, (*opened.assumed, *said)))
     if settings.in_step is not None:
-        told = [name for name in (IN_SECONDS, WITHOUT_ZONE) if table.summary["noted"].pop(name, 0)]
-        table.summary["assumed"] += times_in_words(opened.columns_to_ask["time"], told)
-    for sentence in table.summary["assumed"]:
+        told = [name for name in (IN_SECONDS, WITHOUT_ZONE) if noted.pop(name, 0)]
+        assumed += times_in_words(opened.columns_to_ask["time"], told)
+    for sentence in assumed:
         say("assumed", sentence)
-    table.summary["source"] = {
-        "uri": without_secrets(opened.uri),
-        "format": opened.format,
-        "bytes": opened.bytes,
-        "files": len(opened.files),
-    }
-    table.summary["seconds"] = round(time.perf_counter() - started, 6)
-    return table
+    summary = replace(
+        table.summary,
+        noted=noted,
+        assumed=assumed,
+        columns=opened.columns_to_ask,
+        source=Source(without_secrets(opened.uri), opened.format, opened.bytes, len(opened.files)),
+        seconds=round(time.perf_counter() - started, 6),
+    )
+    return replace(table, summary=summary)
 
 
 def _told(
@@ -312,7 +315,7 @@ def _told(
     alike, said = told_forms(opened.uri, sides)
     odd, told = told_odd(opened.uri, sides, settings.encoding)
     said += told
-    layout, counted, n_twice = opened.layout, table.summary["noted"], table.summary["duplicates"]
+    layout, counted, n_twice = opened.layout, table.summary.noted, table.summary.duplicates
     if layout is not None and layout.header:
         said += told_names(opened.uri, opened.columns, sides)
     if layout is not None and layout.value is None:
@@ -345,8 +348,7 @@ def _read_by(
 
         try:
             table = read_on_device(opened, settings, progress)
-            table.summary["backend"] = "cuda"
-            return table
+            return replace(table, summary=replace(table.summary, backend="cuda"))
         except NotOnDevice as left:
             reason = str(left)
     try:
@@ -357,8 +359,7 @@ def _read_by(
             f"{opened.uri}: memory ran out while the table was read ({str(error) or 'MemoryError'}); {where} a"
             " memory_limit below what there is, its edges are sorted on disk"
         ) from error
-    found.summary["backend"] = "cpu" if reason is None else f"cpu: {reason}"
-    return found
+    return replace(found, summary=replace(found.summary, backend="cpu" if reason is None else f"cpu: {reason}"))
 
 
 def _read_on_host(
@@ -420,12 +421,12 @@ def _place_of(batch: EdgeBatch, settings: IngestSettings, time: float) -> str | 
     return batch.place(kept["row"][int(found[0])].as_py()) if len(found) else None
 
 
-def _dropped(summary: dict[str, Any]) -> str:
+def _dropped(summary: Summary) -> str:
     """What was read and dropped, in words."""
-    said = ", ".join(f"{n:,} dropped {name.replace('_', ' ')}" for name, n in account(summary)["dropped"].items())
-    empty = summary["noted"].get("empty_rows")
+    said = ", ".join(f"{n:,} dropped {name.replace('_', ' ')}" for name, n in summary.account["dropped"].items())
+    empty = summary.noted.get("empty_rows")
     tied = f"{empty:,} rows of it tie nothing, and " if empty else ""
-    return f"{tied}{summary['rows_read']:,} rows were read" + (f" ({said})" if said else "")
+    return f"{tied}{summary.rows_read:,} rows were read" + (f" ({said})" if said else "")
 
 
 # ---- writing -------------------------------------------------------------------------------------
@@ -441,7 +442,7 @@ def _digest(table: EdgeTable | EdgesOnDisk) -> str:
         for buffer in ids.buffers()[1:]:
             state.update(b"-" if buffer is None else memoryview(buffer))
     if table.rows is not None:
-        in_step = table.summary["policies"].get("in_step")
+        in_step = table.summary.policies.get("in_step")
         state.update(np.float64(table.rows.latest if in_step is None else parse_duration(in_step)).tobytes())
         for column in table.rows.columns().values():
             state.update(column.tobytes())
@@ -464,7 +465,7 @@ def _write(
         stored: list[StoredFile] = []
         for name, whole in tables.items():
             file = folder.attempt_of(name)
-            on_device = made.summary["backend"] == "cuda" and whole.num_rows >= ROWS_WORTH_THE_DEVICE
+            on_device = made.summary.backend == "cuda" and whole.num_rows >= ROWS_WORTH_THE_DEVICE
             if on_device:
                 stored.append(place.run(partial(_write_table, folder, file, whole)))
             else:

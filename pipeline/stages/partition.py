@@ -8,7 +8,6 @@ file's graph are those of the canonical left side, whichever side is enumerated.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -167,7 +166,6 @@ def write_partitions(
     store: Store,
     run: str,
     client: Any | None = None,
-    progress: Callable[[int, int], None] | None = None,
     place: Place = CPU_DATA,
     memory_limit: int | None = None,
 ) -> int:
@@ -179,9 +177,6 @@ def write_partitions(
         A planned run.
     client
         A Dask client, whose workers share the work; None: this process does it.
-    progress
-        Called with the partitions that are written and the number of all, in the thread of the
-        caller.
     place
         Where the graph lies while they are cut out of it.
     memory_limit
@@ -198,23 +193,13 @@ def write_partitions(
         Where the limit of memory is too low, with one that would do.
     """
     folder = store.run(run)
-    plan = folder.planned
-    missing = _missing(folder, plan)
-    written = set(range(plan.partitions)) - set(missing)
-
-    def hear(number: int) -> None:
-        written.add(number)
-        if progress is not None:
-            progress(len(written), plan.partitions)
-
+    missing = _missing(folder, folder.planned)
     batches = enumerate(
         partial(_write_batch, batch, store.uri, run, place, memory_limit) for batch in _batches(missing, client)
     )
-    for ended in hand_out(client, lambda: next(batches, None), hear):
+    for ended in hand_out(client, lambda: next(batches, None)):
         if ended.error is not None:
             raise ended.error
-        for number in ended.value - written:  # what a worker told may come late
-            hear(number)
     return len(missing)
 
 
@@ -328,8 +313,8 @@ def _batches(missing: list[int], client: Any | None) -> list[list[int]]:
 
 def _write_batch(
     numbers: list[int], store_uri: str, run: str, place: Place, memory_limit: int | None, here: Here
-) -> set[int]:
-    """Cut partitions and write them; each is told when it is written, and all are returned."""
+) -> None:
+    """Cut partitions and write them; where a GPU fails, the CPU goes on with what is left."""
     store = Store.open(store_uri, create=False)
     waiting = list(numbers)
     _require_room(store, run, memory_limit)
@@ -338,7 +323,6 @@ def _write_batch(
         layout = _read_layout(store, run, backend)
         while waiting:
             _write(store.run(run), *layout, waiting[0])
-            here.tell(waiting.pop(0))
+            waiting.pop(0)
 
     place.run(write)
-    return set(numbers)

@@ -26,12 +26,13 @@ from bicliq.pipeline.graphs.reduce import largest_degree, peel
 from bicliq.pipeline.placement.arrays import largest_of_rows, library_of, to_host
 from bicliq.pipeline.placement.where import Backend, place_graph
 from bicliq.pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings
-from bicliq.pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Expected, expected_output, is_easy, would_do
+from bicliq.pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Estimated, expected_output, is_easy
 from bicliq.pipeline.stages.in_step import expand, stored_rows, stored_table
 from bicliq.pipeline.stages.limits import GraphNeeds, MemoryRoom
 from bicliq.pipeline.stages.partition import write_whole
 from bicliq.pipeline.stages.planned import PLAN_COLUMNS, WINDOWS_FILE, Plan, commit_plan
 from bicliq.pipeline.stages.worth import Worth, worth_to
+from bicliq.pipeline.store.entries import Expected
 from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.records import FORMAT, Asks, PlanRecord, RunRecord, Side
@@ -198,7 +199,7 @@ def _plan(
         est_cost=int(found.cost.sum()),
         max_degree=max_degree,
         digest=found.digest,
-        expected=None if expected is None else {**expected.record(), "would_do": would_do(expected.thresholds)},
+        expected=None if expected is None else expected.entry(),
         seconds={"reduce": round(reduced - started, 6), "plan": round(time.perf_counter() - reduced, 6)},
     )
     stands = commit_plan(folder, record)
@@ -391,7 +392,7 @@ def plan_partitions(
     return Plan(side, roots, to_host(cost[order]), number[roots]), int(sizes.max(initial=0))
 
 
-def _expected(graph: BipartiteGraph, search: SearchSettings, side: Side, publish: PublishSettings) -> Expected:
+def _expected(graph: BipartiteGraph, search: SearchSettings, side: Side, publish: PublishSettings) -> Estimated:
     sample = {"work": PLANNED_WORK, "written": PLANNED_WRITTEN}
     return expected_output(graph, search, side, publish, threads=kernels.number_of_threads(search.threads), **sample)
 

@@ -60,16 +60,13 @@ class Plan:
         return pa.table([order, column_of(self.roots), column_of(self.cost), column_of(self.partition)], PLAN_COLUMNS)
 
 
-def place_partitions(
-    planned: PlanRecord, settings: Settings, cannot: str | None = None, not_worth: str | None = None
-) -> Placement:
+def place_partitions(planned: PlanRecord, settings: Settings, not_worth: str | None = None) -> Placement:
     """Decide where the partitions of a plan are cut, and searched or counted.
 
-    `settings`: their `data_backend`, `search` and `cluster` parts. `cannot`, `not_worth`: why no
-    GPU can do what is asked, or why "auto" takes none, in words. Raises BackendError if a GPU is
-    asked for and cannot be used here, or not for this.
+    `settings`: their `data_backend`, `search` and `cluster` parts. `not_worth`: why "auto" takes no
+    GPU, in words. Raises BackendError if one is asked for and cannot be used here, or not for this.
     """
-    return place_plan(planned, settings.data_backend, settings.search, settings.cluster, cannot, not_worth)
+    return place_plan(planned, settings.data_backend, settings.search, settings.cluster, not_worth)
 
 
 def place_plan(
@@ -77,13 +74,11 @@ def place_plan(
     data_backend: str,
     search: SearchSettings,
     cluster: ClusterSettings,
-    cannot: str | None = None,
     not_worth: str | None = None,
 ) -> Placement:
     """Decide the same by parts of the settings."""
-    if planned.if_written(WINDOWS_FILE) is not None:
-        cannot = "groups in step are searched on the CPU"
-    seconds = None if planned.expected is None else float(planned.expected["search_seconds"])
+    cannot = None if planned.if_written(WINDOWS_FILE) is None else "groups in step are searched on the CPU"
+    seconds = None if planned.expected is None else planned.expected.search_seconds
     least = search.min_left, search.min_right
     whole = planned.expected is not None and kernels.searches_roots_together(planned.side, *least, planned.n_roots)
     work: Any = {"n_edges": planned.n_edges, "paths": planned.est_cost, "seconds": seconds, "whole": whole}

@@ -48,16 +48,11 @@ def publish(
     missing = [n for n in range(plan.partitions) if n not in commits or not commits[n].complete]
     if limited_by is None and max_bicliques is not None and bicliques >= max_bicliques:
         limited_by = "max_bicliques"
-    failed = {n: reason for n, reason in folder.failures().items() if n in missing} if missing else {}
-    explained = (limited_by is not None or set(missing) == set(failed)) and asked.parent is None
-    if missing and not explained:
-        raise StorageError(
-            f"{folder.uri}: {named(missing)} of {plan.partitions} not committed, or cut off by a limit; resume the run, then"
-            " publish it"
-        )
+    failed = _explained(folder, asked, plan, missing, limited_by) if missing else {}
     sizes = Sizes()
-    for number, commit in commits.items():
-        sizes.merge(commit.sizes, partition=number)
+    for commit in commits.values():
+        sizes.merge(commit.sizes)
+    largest = [commit.sizes.largest.of(number) for number, commit in commits.items() if commit.sizes.largest]
     graph = store.graph(plan.graph)
     record = graph.record()
     manifest = Manifest(
@@ -77,7 +72,7 @@ def publish(
         bytes=sum(commit.bytes for commit in commits.values()),
         backend=ran_on(commit.backend for commit in commits.values()),
         threads=max((commit.threads for commit in commits.values()), default=0),
-        largest=sizes.largest,
+        largest=max(largest, key=lambda each: each.rank, default=None),
         left_histogram=sizes.left,
         right_histogram=sizes.right,
         seconds={**plan.seconds, "search": round(sum(c.seconds for c in commits.values()), 6)},
@@ -96,6 +91,19 @@ def publish(
     graph.sweep()
     tell("run published", run=run, **found, bytes=manifest.bytes)
     return manifest
+
+
+def _explained(
+    folder: RunFolder, asked: RunRecord, plan: PlanRecord, missing: list[int], limited_by: str | None
+) -> dict[int, str]:
+    """Why missing partitions failed; refuse a run where no limit or failure explains all."""
+    failed = {n: reason for n, reason in folder.failures().items() if n in missing}
+    if asked.parent is not None or (limited_by is None and set(missing) != set(failed)):
+        raise StorageError(
+            f"{folder.uri}: {named(missing)} of {plan.partitions} not committed, or cut off by a limit; resume the run, then"
+            " publish it"
+        )
+    return failed
 
 
 def standing(folder: RunFolder) -> Manifest | None:

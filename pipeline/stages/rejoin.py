@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,7 +21,7 @@ from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.placement.arrays import distinct
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.edge_table import EdgeTable
-from bicliq.pipeline.stages.extend import SIDES, Extended, appended, read_like, same_policies, tell_forms
+from bicliq.pipeline.stages.extend import SIDES, Extended, appended, of_parent, read_like, same_policies, tell_forms
 from bicliq.pipeline.stages.ingest import GraphRecord, store_table
 from bicliq.pipeline.stages.window import TimedRows, read_rows
 from bicliq.pipeline.store.edges import ends_of
@@ -59,11 +60,10 @@ def rejoin(store: Store, graph: str, source: Edges, settings: IngestSettings, do
     rows, was, told = _side_by_side(before, fresh)
     stays = {"join": was | told, "take away": was & ~told, "replace": told}[does]
     if not stays.any():
-        raise InputError(f"{table.summary['source']['uri']}: no edge of the graph would be left; nothing was changed")
+        raise InputError(f"{table.summary.source.uri}: no edge of the graph would be left; nothing was changed")
     changed = np.flatnonzero(was != stays if does == "take away" else stays & ~was)
     gone = np.flatnonzero(was & ~stays) if does == "replace" else changed[:0]
-    summary = {**table.summary, "parent": graph, "deleted" if does == "take away" else "inserted": len(changed)}
-    summary |= {name: known.summary[name] for name in ("policies", "labels")}
+    summary = replace(table.summary, **of_parent(graph, known, len(changed), delete=does == "take away"))
     ends = ends_of(distinct(rows.keys[stays]))
     sizes = len(ids[0]), len(ids[1])
     if len(changed) or len(gone):

@@ -98,12 +98,12 @@ def slide(
     if whole.weight is not None:
         keys, weight = unite_weights(whole.keys, whole.weight, settings)
     late = len(table.rows) - len(fresh)
-    dropped = int(table.summary["dropped_by_window"]) + late
+    dropped = table.summary.dropped_by_window + late
     if dropped:
         begin = in_words(begin_of(latest, settings.window))
-        warn("rows lie before the window", source=table.summary["source"]["uri"], rows=dropped, begin=begin)
+        warn("rows lie before the window", source=table.summary.source.uri, rows=dropped, begin=begin)
     left_window = len(before) - len(stay)
-    summary = {**table.summary, "dropped_by_window": dropped, "left_window": left_window, "latest": latest}
+    summary = replace(table.summary, dropped_by_window=dropped, left_window=left_window, latest=latest)
     ends = (keys >> 32).astype(np.int32), (keys & LOWER_HALF).astype(np.int32)
     moved = EdgeTable(*ends, weight, ids[0], ids[1], summary, dict(table.seconds), whole)
     extended = _with_edges_of(store, graph, moved)
@@ -130,14 +130,13 @@ def _with_edges_of(store: Store, graph: str, table: EdgeTable) -> Extended:
     order = np.argsort(new)
     came, went = np.setdiff1d(new, old, assume_unique=True), np.setdiff1d(old, new, assume_unique=True)
     left, right = _ends(new[order], n_right)
-    counted = {"parent": graph, "inserted": len(came), "deleted": len(went)}
     revised = EdgeTable(
         left,
         right,
         None if table.weight is None else table.weight[order],
         ids[0],
         ids[1],
-        {**table.summary, **counted},
+        replace(table.summary, parent=graph, inserted=len(came), deleted=len(went)),
         dict(table.seconds),
         None if table.rows is None else table.rows.in_ids(*places),
     )

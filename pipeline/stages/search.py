@@ -23,7 +23,6 @@ from bicliq.pipeline.stages.in_step import GroupStream, count_in_step, search_wi
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 from bicliq.pipeline.stages.limits import Cut, Limits
 from bicliq.pipeline.stages.partition import Partition, ready_partition
-from bicliq.pipeline.store.account import account
 from bicliq.pipeline.store.biclique_file import BicliqueWriter, layout_of
 from bicliq.pipeline.store.biclique_reader import LargerSides, open_bicliques
 from bicliq.pipeline.store.bicliques import MASK, batches_of
@@ -123,7 +122,7 @@ def _search_to_file(
         complete=result.complete,
         backend=result.backend,
         threads=result.threads,
-        sizes=writer.sizes.record(),
+        sizes=writer.sizes.counts(),
         plan=folder.planned.digest,
     )
 
@@ -198,7 +197,7 @@ def keep_first(folder: RunFolder, commit: Commit, rows: int) -> Commit:
             rows=rows,
             digest=f"{digest:016x}",
             complete=False,
-            sizes=writer.sizes.record(),
+            sizes=writer.sizes.counts(),
         )
         return folder.commit_partition(short, replaces=commit)
 
@@ -261,13 +260,13 @@ def enumerate_table(
         "n_left": len(table.left_ids),
         "n_right": len(table.right_ids),
         "n_edges": len(table.left),
-        "columns": table.summary["columns"],
+        "columns": table.summary.columns,
         "side": result.side,
         "backend": result.backend,
         "threads": result.threads,
         "nodes": result.nodes,
         "not_canonical": result.not_canonical,
-        **account(table.summary),
+        **table.summary.account,
         "seconds": {**seconds, "total": time.perf_counter() - started},
     }
 
@@ -297,7 +296,7 @@ def _hashes(folder: RunFolder) -> tuple[Hashes, Hashes]:
 def reduced_table(table: EdgeTable, asked: SearchSettings, backend: str) -> Reduced:
     """What of a table can be in an answer, on the host, wherever it was reduced."""
     bounds = asked.min_left, asked.min_right
-    place = place_data(backend, table.summary["source"]["bytes"])
+    place = place_data(backend, table.summary.source.bytes)
     return place.run(lambda backend: reduce(bipartite_of(table, backend), *bounds).on_host())
 
 

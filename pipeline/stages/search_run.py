@@ -200,52 +200,14 @@ def search_run(
     state = _State(folder, read_plan(folder), limits, progress, watched, started, only, check)
     if state.reached() is None and state.waiting():
         folder.unpublish()
-    missing = state.waiting()
-    tell("search begun", run=run, partitions=len(state.wanted), missing=len(missing))
-    waiting = iter(missing)
-
-    def next_task() -> tuple[int, Task] | None:
-        number = None if state.reached() else next(waiting, None)
-        return None if number is None else (number, state.task(number, placement))
-
-    killed: list[int] = []
-    for ended in hand_out(client, next_task, state.advance):
-        if _is_killed(ended.error):
-            killed.append(ended.number)
-        else:
-            state.finish(ended)
-    for number in killed:  # alone, in case another one took their workers down
-        state.finish_alone(client, number, placement)
-    state.report(last=True)
-    state.trim()
-    state.raise_failures()
-    duration = time.perf_counter() - partitioned
-    record = SearchRecord(
-        run=run,
-        bicliques=state.bicliques,
-        digest=f"{sum(int(c.digest, 16) for c in state.commits.values()) & MASK:016x}",
-        complete=state.complete,
-        limited_by=state.limited_by,
-        partitions=len(state.commits),
-        searched=len(state.searched),
-        seconds={
-            "partition": round(partitioned - started, 6),
-            "search": round(duration, 6),
-        },
-        busy={name: round(busy / duration, 4) for name, busy in sorted(state.busy.items())},
-    )
-    tell(
-        "search ended",
-        run=run,
-        searched=record.searched,
-        bicliques=record.bicliques,
-        complete=record.complete,
-        seconds=duration,
-    )
-    if state.limited_by is not None and on_limit == "error":
+    state.search(client, placement)
+    record = state.record(started, partitioned)
+    told = {"searched": record.searched, "bicliques": record.bicliques, "complete": record.complete}
+    tell("search ended", run=run, **told, seconds=record.seconds["search"])
+    if record.limited_by is not None and on_limit == "error":
         raise LimitReached(
-            f"run {run}: the {limits.in_words(state.limited_by)} was reached; what was found is in"
-            f" the store: raise {state.limited_by}, or ask for larger bicliques (min_left, min_right, min_edges)"
+            f"run {run}: the {limits.in_words(record.limited_by)} was reached; what was found is in"
+            f" the store: raise {record.limited_by}, or ask for larger bicliques (min_left, min_right, min_edges)"
         )
     return record
 
@@ -340,6 +302,43 @@ class _State:
         """The search of a partition, with what is left of the limits."""
         folder = self.folder
         return partial(_search, folder.store.uri, folder.run, number, self.room_for(number), time.time(), placement)
+
+    def search(self, client: Any, placement: Placement) -> None:
+        """Search the partitions that wait, by this process or a client's workers."""
+        missing = self.waiting()
+        tell("search begun", run=self.folder.run, partitions=len(self.wanted), missing=len(missing))
+        waiting = iter(missing)
+
+        def next_task() -> tuple[int, Task] | None:
+            number = None if self.reached() else next(waiting, None)
+            return None if number is None else (number, self.task(number, placement))
+
+        killed: list[int] = []
+        for ended in hand_out(client, next_task, self.advance):
+            if _is_killed(ended.error):
+                killed.append(ended.number)
+            else:
+                self.finish(ended)
+        for number in killed:  # alone, in case another one took their workers down
+            self.finish_alone(client, number, placement)
+        self.report(last=True)
+        self.trim()
+        self.raise_failures()
+
+    def record(self, started: float, partitioned: float) -> SearchRecord:
+        """What this call did, which began then, and to search when all partitions were written."""
+        duration = time.perf_counter() - partitioned
+        return SearchRecord(
+            run=self.folder.run,
+            bicliques=self.bicliques,
+            digest=f"{sum(int(c.digest, 16) for c in self.commits.values()) & MASK:016x}",
+            complete=self.complete,
+            limited_by=self.limited_by,
+            partitions=len(self.commits),
+            searched=len(self.searched),
+            seconds={"partition": round(partitioned - started, 6), "search": round(duration, 6)},
+            busy={name: round(busy / duration, 4) for name, busy in sorted(self.busy.items())},
+        )
 
     def finish_alone(self, client: Any, number: int, placement: Placement) -> None:
         """Search a partition whose workers died, and nothing beside it; note how it ended."""

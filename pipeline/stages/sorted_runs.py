@@ -13,6 +13,7 @@ in the folder that TMPDIR names.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -20,13 +21,14 @@ import pyarrow.compute as pc
 
 from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.events import tell
+from bicliq.pipeline.placement.arrays import differs
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.beyond import BeyondLimit
 from bicliq.pipeline.stages.column_on_disk import ColumnOnDisk, LabelsOnDisk
 from bicliq.pipeline.stages.edge_table import EdgesOnDisk, summarize
 from bicliq.pipeline.stages.host_rows import KeptRows
 from bicliq.pipeline.stages.limits import Later, MemoryRoom
-from bicliq.pipeline.stages.uniting import Float64s, Int64s, ascends, first_of_run, halves, keys_of_rows, unite_keys
+from bicliq.pipeline.stages.uniting import Float64s, Int64s, ascends, halves, keys_of_rows, unite_keys
 
 ROW_SHARE = 8
 """Room for each byte of the rows that are held before they are sorted: their labels are looked up
@@ -192,7 +194,7 @@ class SortedRuns:
                     column.append(values)
         counted = self.n_rows, len(left), ids, self.settings, rows.noted, len(left)
         summary = summarize(self.source, rows.counts, *counted)
-        return EdgesOnDisk(left, right, weight, *ids, {**summary, "sorted_runs": len(self)}, {})
+        return EdgesOnDisk(left, right, weight, *ids, replace(summary, sorted_runs=len(self)), {})
 
     def _rank_labels(self) -> tuple[pa.Array, pa.Array]:
         """Sort the labels of both sides, and give each run the ranks of its own among them."""
@@ -267,7 +269,7 @@ def _all_labels(known: pa.Array, more: pa.Array) -> pa.Array:
     if pa.types.is_integer(known.type):
         both = np.concatenate([values_of(known), values_of(more)])
         both.sort(kind="stable")  # which merges what is in order
-        return column_of(both[first_of_run(both)])
+        return column_of(both[differs(both)])
     return pc.unique(pa.chunked_array([known, more]))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bicliq.pipeline.columns import column_of, values_of
+from bicliq.pipeline.placement.arrays import differs
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.edge_table import EdgeTable, summarize
 from bicliq.pipeline.stages.host_rows import KeptRows
@@ -44,7 +46,7 @@ def unite(rows: KeptRows, source: str, settings: IngestSettings) -> EdgeTable:
     n_once = len(keys) if timed is None or settings.in_step is None else len(timed)
     summary = summarize(source, rows.counts, n_rows, len(keys), ids, settings, rows.noted, n_once)
     if timed is not None and settings.window is not None:
-        summary["latest"] = timed.latest
+        summary = replace(summary, latest=timed.latest)
     return EdgeTable(*halves(keys), weight, *ids, summary, {}, timed)
 
 
@@ -80,7 +82,7 @@ def unite_keys(keys: Int64s, weights: Float64s | None, settings: IngestSettings)
         return unite_weights(keys, weights, settings)
     if not ascends(keys):  # as many tables do
         keys.sort()
-    return keys[first_of_run(keys)], None
+    return keys[differs(keys)], None
 
 
 def ascends(numbers: Int64s) -> bool:
@@ -88,18 +90,11 @@ def ascends(numbers: Int64s) -> bool:
     return bool((numbers[1:] >= numbers[:-1]).all())
 
 
-def first_of_run(ascending: Int64s) -> npt.NDArray[np.bool_]:
-    """Say which of some ascending numbers differ from the one before."""
-    first = np.ones(len(ascending), np.bool_)
-    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
-    return first
-
-
 def unite_weights(keys: Int64s, weights: Float64s, settings: IngestSettings) -> tuple[Int64s, Float64s]:
     """Sort edges and unite the weights of equal ones, as the policy of duplicates says."""
     order = np.argsort(keys, kind="stable")
     keys, weights = keys[order], weights[order]
-    starts = np.flatnonzero(first_of_run(keys))
+    starts = np.flatnonzero(differs(keys))
     if settings.duplicates == "sum":
         united = np.add.reduceat(weights, starts) if len(starts) else weights
     elif settings.duplicates == "max":

@@ -30,10 +30,12 @@ from bicliq.pipeline.store.biclique_reader import LargerSides, open_bicliques
 from bicliq.pipeline.store.bicliques import MASK, schema_of
 from bicliq.pipeline.store.commits import partition_name
 from bicliq.pipeline.store.counts import COUNTS_FILE, sizes_of_key, sums_of
+from bicliq.pipeline.store.folder import is_at_work
 from bicliq.pipeline.store.inventory import FOLDERS, Inventory, is_gone, places_of, take_inventory
 from bicliq.pipeline.store.labels import read_hashes
 from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.log import unnumbered, was_published
+from bicliq.pipeline.store.record import Record
 from bicliq.pipeline.store.records import (
     CliqueRecord,
     Commit,
@@ -405,7 +407,7 @@ class _RunCheck:
         if strange:
             problems.append(f"{place}: {named(strange)} committed for another plan")
         if self._manifest is None:
-            if self._is_searched() and was_published(self._folder):  # otherwise its process may be about to
+            if self._is_searched() and self._is_lost(Manifest):
                 problems.append(f"{place}/manifest.json: it is missing, though all is searched; resume the run")
             return problems
         try:
@@ -422,6 +424,13 @@ class _RunCheck:
                 problems.append(f"{place}/manifest.json: {entry} {said}, the commit records say {value}")
         return problems
 
+    def _is_lost(self, kind: type[Record]) -> bool:
+        """Whether what publishes a run was there once, is not, and no process is about to write it.
+
+        The log is read after the inventory: a process may have published the run in between.
+        """
+        return was_published(self._folder) and not is_at_work(self._folder) and not self._folder.has(kind.at)
+
     def _is_searched(self) -> bool:
         """Whether all partitions were searched to their end."""
         commits = self._commits.values()
@@ -436,9 +445,8 @@ class _RunCheck:
             by_key.setdefault(name.split("/")[1], []).append(counted_there)
         if record is None or self._plan is None:
             whole = [key for key, records in by_key.items() if self._plan and len(records) == self._plan.partitions]
-            if whole and not was_published(self._folder):
-                return []  # its process may be about to put them together
-            return [f"{place}/{Counts.at}: it is missing, though {key} is counted; count again" for key in whole]
+            lost = whole if whole and self._is_lost(Counts) else []
+            return [f"{place}/{Counts.at}: it is missing, though {key} is counted; count again" for key in lost]
         expected: dict[tuple[int, int], int] = {}
         whole_keys = True
         for key in record.keys:

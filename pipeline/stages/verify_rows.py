@@ -53,7 +53,7 @@ class RowsRead:
         self.rows += other.rows
         self.digest += other.digest
         self.sampled += other.sampled
-        self.sizes.merge(other.sizes.record())
+        self.sizes.merge(other.sizes.counts())
         self.problems += other.problems
 
 
@@ -112,7 +112,7 @@ class RowChecker:
             problems.append(f"{name}: digest {digest}, its commit record says {commit.digest}")
         recorded = Sizes()
         recorded.merge(commit.sizes)
-        if sizes.record() != recorded.record():
+        if sizes.counts() != recorded.counts():
             problems.append(f"{name}: its bicliques have other sizes than its commit record says")
         return problems
 

@@ -18,10 +18,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bicliq.pipeline.columns import values_of
-from bicliq.pipeline.graphs.actions import differs, in_one, micros_of
-from bicliq.pipeline.placement.arrays import order_by, to_host
+from bicliq.pipeline.graphs.actions import in_one, micros_of
+from bicliq.pipeline.placement.arrays import differs, order_by, to_host
 from bicliq.pipeline.placement.device import on
 from bicliq.pipeline.placement.where import Backend
+from bicliq.pipeline.store.account import Summary
 from bicliq.pipeline.store.acted import ROWS_FILE
 from bicliq.pipeline.store.layout import GraphFolder
 from bicliq.pipeline.store.records import StoredGraph
@@ -203,12 +204,12 @@ def in_words(seconds: float) -> str:
     return moment.isoformat().removesuffix("T00:00:00")
 
 
-def left_out(summary: dict[str, Any]) -> str | None:
+def left_out(summary: Summary) -> str | None:
     """Say how many rows of a table lie before the window that it was joined to; None: none does."""
-    n, window = int(summary["dropped_by_window"]), summary["policies"].get("window")
-    if not n or window is None:
+    n, window = summary.dropped_by_window, summary.policies.get("window")
+    if not n or window is None or summary.latest is None:
         return None
-    begin = in_words(begin_of(float(summary["latest"]), window))
+    begin = in_words(begin_of(summary.latest, window))
     rows, lie, are = ("row", "lies", "is") if n == 1 else ("rows", "lie", "are")
     return f"{n:,} {rows} {lie} before the window, which begins at {begin}, and {are} left out"
 
@@ -221,4 +222,4 @@ def read_rows(folder: GraphFolder, record: StoredGraph) -> TimedRows | None:
     table = folder.read_table(file)
     weight = values_of(table["weight"]) if "weight" in table.column_names else None
     left, right, time = (values_of(table[name]) for name in ("left", "right", "time"))
-    return TimedRows(left, right, time, weight, float(record.summary.get("latest", -math.inf)))
+    return TimedRows(left, right, time, weight, -math.inf if record.summary.latest is None else record.summary.latest)

@@ -10,7 +10,7 @@ from bicliq.pipeline.errors import BackendError
 from bicliq.pipeline.placement.device import gpu_count
 from bicliq.pipeline.placement.where import place_run
 from bicliq.pipeline.settings import ClusterSettings, SearchSettings
-from bicliq.pipeline.stages.expected import Expected
+from bicliq.pipeline.store.entries import Expected
 
 WEDGES_PER_PARTITION = 50_000
 """Work worth a partition of its own. A wedge is an estimate that knows nothing of how many

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from bicliq import kernels
 from bicliq.pipeline.settings import PublishSettings
 from bicliq.pipeline.store.bicliques import schema_of
+from bicliq.pipeline.store.entries import Largest, SizeCounts
 from bicliq.pipeline.store.folder import COMPRESSION_LEVEL
 from bicliq.pipeline.store.sizes import Sizes
 from bicliq.pipeline.store.thrift import BINARY, I32, I64, LIST, STRUCT, TRUE, Struct, decode_struct, encode_struct
@@ -126,7 +127,8 @@ class BicliqueWriter:
 
     def _append(self, group: kernels.RowGroup) -> None:
         self._note(group.described)
-        self.sizes.merge(group.sizes)
+        largest = group.sizes["largest"]
+        self.sizes.merge(SizeCounts(**{**group.sizes, "largest": largest and Largest(**largest)}))
         self._sink.write(group.data)
 
     def _note(self, group: kernels.DescribedRowGroup) -> None:

@@ -32,7 +32,8 @@ from bicliq.pipeline.store.bicliques import (
     table_of,
 )
 from bicliq.pipeline.store.edges import read_edge_columns
-from bicliq.pipeline.store.folder import MEND, storage_errors
+from bicliq.pipeline.store.file_systems import storage_errors
+from bicliq.pipeline.store.folder import MEND
 from bicliq.pipeline.store.layout import GraphFolder, RunFolder
 from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.worth import By, Surprise, of_sizes

@@ -19,6 +19,7 @@ import pyarrow as pa
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.store.biclique_reader import BicliqueReader, Int64s
 from bicliq.pipeline.store.bicliques import offsets_and_ids
+from bicliq.pipeline.store.entries import SizeCounts
 
 Int32s = npt.NDArray[np.int32]
 
@@ -81,16 +82,15 @@ class Choice:
                 raise InputError(f"{name} {getattr(self, name)!r}: give a list of ids, as [{getattr(self, name)!r}]")
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
-    def may_take(self, sizes: dict[str, Any]) -> bool:
+    def may_take(self, sizes: SizeCounts) -> bool:
         """Whether a partition may hold what is wanted, by the histograms of its commit record."""
-        largest = sizes["largest"]
-        if largest is None or largest["n_edges"] < self.min_edges:
+        if sizes.largest is None or sizes.largest.n_edges < self.min_edges:
             return False
         return all(
-            any(least <= int(size) and (most is None or int(size) <= most) for size, _ in sizes[side])
-            for side, least, most in (
-                ("left", self.min_left, self.max_left),
-                ("right", self.min_right, self.max_right),
+            any(least <= size and (most is None or size <= most) for size, _ in sizes_of)
+            for sizes_of, least, most in (
+                (sizes.left, self.min_left, self.max_left),
+                (sizes.right, self.min_right, self.max_right),
             )
         )
 

@@ -9,29 +9,24 @@ most, which nobody reads.
 from __future__ import annotations
 
 import contextlib
-import errno
-import fcntl
 import os
 import re
-import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-import fsspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import xxhash
 from fsspec.implementations.local import LocalFileSystem
 
-from bicliq.pipeline import extras
 from bicliq.pipeline.columns import column_of, values_of
-from bicliq.pipeline.errors import UNANSWERED, CapacityError, DamageError, StorageError, is_timeout
-from bicliq.pipeline.events import warn
-from bicliq.pipeline.store.local_disk import local_sink, read_regular, refuse_special, walk, writer_lives
+from bicliq.pipeline.errors import DamageError, StorageError
+from bicliq.pipeline.store.file_systems import is_empty, storage_errors
+from bicliq.pipeline.store.local_disk import local_sink, read_regular, refuse_special, wait_for_lock, walk, writer_lives
 from bicliq.pipeline.store.record import Record, StoredFile, record_of, text_of
 from bicliq.pipeline.store.sink import HashingSink, hashing_sink
 
@@ -45,11 +40,6 @@ twice."""
 ONE_REQUEST = 32 << 20
 """A remote file up to this size is fetched by one request; a larger one by several side by side."""
 
-WAITS_IN_SILENCE = 3.0
-"""Seconds for which another process may hold a claim, before it is said that we wait for it."""
-
-OBJECT_STORE_LIBRARIES = {"aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
-"""Libraries below fsspec whose errors are no OSError, as botocore's NoCredentialsError."""
 
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{32}\.tmp")
 """Names of files that are being written on a local disk, or were when their writer was killed."""
@@ -329,7 +319,7 @@ class Folder:
             except FileNotFoundError:
                 return None
             except OSError as error:
-                if not _is_empty(error):
+                if not is_empty(error):
                     raise
                 return b""
 
@@ -353,7 +343,7 @@ class Folder:
         data = fetched[name]
         if isinstance(data, FileNotFoundError):
             return None
-        if isinstance(data, OSError) and _is_empty(data):
+        if isinstance(data, OSError) and is_empty(data):
             return b""
         with storage_errors("read", self.path_of(name)):
             if isinstance(data, BaseException):
@@ -483,7 +473,7 @@ class Folder:
             yield
             return
         with self.lock_file(name) as file:
-            _wait_for_lock(file, self.path_of(claim_name(name)))
+            wait_for_lock(file, self.path_of(claim_name(name)))
             yield
 
     def lock_file(self, name: str) -> Any:
@@ -494,76 +484,12 @@ class Folder:
             return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666), "r+")
 
 
-def _wait_for_lock(file: Any, path: str) -> None:
-    """Lock a file, as soon as no other process has it; one that is stopped may have it for ever."""
-    until = time.monotonic() + WAITS_IN_SILENCE
-    while time.monotonic() < until:
-        with contextlib.suppress(BlockingIOError):
-            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        time.sleep(0.01)
-    warn("waiting for another process, which holds a lock", file=path)
-    fcntl.flock(file, fcntl.LOCK_EX)
-
-
 def claim_name(name: str) -> str:
     """Name of the empty file that is locked by who holds a claim."""
     return f"claims/{name}.lock"
-
-
-def file_system(uri: str) -> tuple[Any, str]:
-    """File system and path of a URL; listings are never cached, since other processes write."""
-    try:
-        uri.encode()
-    except UnicodeEncodeError:
-        raise StorageError(f"{uri!a}: the path has bytes that are no UTF-8; rename it") from None
-    chained = uri.split("::")[:-1]
-    if any("://" not in part and part not in fsspec.available_protocols() for part in chained):
-        raise StorageError(
-            f"{uri}: '::' is read as a chain of file systems, as in simplecache::s3://…; name a path without it"
-        )
-    return extras.file_system(uri, use_listings_cache=False)
 
 
 def is_at_work(folder: Folder) -> bool:
     """Whether a process holds something of a run or a graph; object stores cannot tell."""
     locks = folder.files("claims") if folder.is_local else {}
     return any(writer_lives(folder.path_of(name)) for name in locks)
-
-
-def _is_empty(error: OSError) -> bool:
-    """Whether an object store says that an object has no first byte.
-
-    By words: the file systems have no error of their own for it. The number 416 is no word, for a
-    path may hold it.
-    """
-    return any(word in str(error).lower() for word in ("invalidrange", "not satisfiable"))
-
-
-@contextlib.contextmanager
-def storage_errors(action: str, path: str) -> Iterator[None]:
-    """Turn errors of a file system into StorageError, with what, where and what to do."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise StorageError(
-            f"{path}: cannot {action}: it does not exist; check the URL of the store, the graph and the run"
-        ) from error
-    except (PermissionError, NotADirectoryError, IsADirectoryError) as error:
-        raise StorageError(
-            f"{path}: cannot {action}: {error}; check the permissions or choose another store"
-        ) from error
-    except MemoryError:  # Arrow's is an ArrowException as well, and says nothing about the storage
-        raise
-    except (OSError, pa.ArrowException) as error:
-        if isinstance(error, OSError) and error.errno in (errno.ENOMEM, errno.EAGAIN):
-            raise CapacityError(
-                f"{path}: cannot {action}: the system gives this process no more memory ({error}); raise its limit"
-                " (ulimit -v, the memory or the pids of a container), or take fewer threads"
-            ) from error
-        advice = UNANSWERED if is_timeout(error) else "check the storage and its free space, then run again"
-        raise StorageError(f"{path}: cannot {action}: {error}; {advice}") from error
-    except Exception as error:
-        if type(error).__module__.split(".")[0] not in OBJECT_STORE_LIBRARIES:
-            raise
-        advice = UNANSWERED if is_timeout(error) else "check the endpoint and the credentials of the object store"
-        raise StorageError(f"{path}: cannot {action}: {error}; {advice}") from error

@@ -118,7 +118,7 @@ def place_of(label: object, labels: pa.Array, fold: str | None = None) -> int | 
 
 def fold_of(graph: StoredGraph) -> str | None:
     """Forms in which the labels of a graph were united, by its record."""
-    fold: str | None = graph.summary.get("policies", {}).get("fold")
+    fold: str | None = graph.summary.policies.get("fold")
     return fold
 
 

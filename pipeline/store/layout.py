@@ -43,7 +43,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import uuid
 from collections.abc import Collection, Iterator
@@ -55,8 +54,9 @@ from typing import Any, Literal, TypeVar
 from bicliq.pipeline.errors import DamageError, InputError, StorageError
 from bicliq.pipeline.events import warn
 from bicliq.pipeline.store.commits import data_name
-from bicliq.pipeline.store.folder import MEND, Folder, file_system
-from bicliq.pipeline.store.record import KIND, Record
+from bicliq.pipeline.store.file_systems import file_system
+from bicliq.pipeline.store.folder import MEND, Folder
+from bicliq.pipeline.store.record import Record, earlier_format
 from bicliq.pipeline.store.records import (
     FORMAT,
     Commit,
@@ -442,7 +442,7 @@ class Store:
         try:
             found: object = self.root.read(StoreRecord).format
         except DamageError:
-            found = _earlier_format(self.root.read_bytes(STORE_FILE))
+            found = earlier_format(self.root.read_bytes(STORE_FILE))
             if found is None:
                 raise
         if found != FORMAT:
@@ -497,12 +497,3 @@ class Store:
             listed = ", ".join((found or names)[:10]) or "none"
             raise InputError(f"{self.uri}: {start!r} {how_many}; name one of: {listed}")
         return found[0]
-
-
-def _earlier_format(data: bytes | None) -> object:
-    """The format that a record of an earlier version of bicliq says, in another place than now."""
-    try:
-        found = json.loads(data or b"")
-    except ValueError:
-        return None
-    return found.get("format") if isinstance(found, dict) and KIND not in found else None

@@ -6,15 +6,20 @@ import contextlib
 import fcntl
 import os
 import stat
+import time
 import uuid
 from collections.abc import Iterator
 from typing import Any
 
 from bicliq.pipeline.errors import DamageError
+from bicliq.pipeline.events import warn
 from bicliq.pipeline.store.sink import HashingSink, hashing_sink
 
 RECORD_BYTES = 1 << 30
 """The largest record that is read."""
+
+WAITS_IN_SILENCE = 3.0
+"""Seconds for which another process may hold a claim, before it is said that we wait for it."""
 
 NO_FILE = -1
 """Size that is said of a FIFO, a device, a socket, or a link to a folder."""
@@ -117,3 +122,14 @@ def walk(folder: str) -> dict[str, dict[str, int]]:
                     about = entry.stat()
                     found[entry.path] = {"size": about.st_size if stat.S_ISREG(about.st_mode) else NO_FILE}
     return found
+
+
+def wait_for_lock(file: Any, path: str) -> None:
+    """Lock a file, as soon as no other process has it; one that is stopped may have it for ever."""
+    until = time.monotonic() + WAITS_IN_SILENCE
+    while time.monotonic() < until:
+        with contextlib.suppress(BlockingIOError):
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        time.sleep(0.01)
+    warn("waiting for another process, which holds a lock", file=path)
+    fcntl.flock(file, fcntl.LOCK_EX)

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import xxhash
 
 from bicliq.pipeline.errors import DamageError, InputError
-from bicliq.pipeline.store.folder import TEMPORARY, Folder, storage_errors
+from bicliq.pipeline.store.file_systems import storage_errors
+from bicliq.pipeline.store.folder import TEMPORARY, Folder
 from bicliq.pipeline.store.layout import STORE_FILE, RunFolder, Store
 from bicliq.pipeline.store.manifest import moment_after
 from bicliq.pipeline.store.needs import needs, place_of

@@ -218,3 +218,12 @@ def unsealed(place: str, data: bytes) -> tuple[str, bytes]:
 
 def _ending(body: bytes) -> bytes:
     return f'{xxhash.xxh3_128_hexdigest(body)}"\n}}\n'.encode()
+
+
+def earlier_format(data: bytes | None) -> object:
+    """The format that a record of an earlier version of bicliq says, in another place than now."""
+    try:
+        found = json.loads(data or b"")
+    except ValueError:
+        return None
+    return found.get("format") if isinstance(found, dict) and KIND not in found else None

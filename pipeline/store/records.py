@@ -14,6 +14,8 @@ from pydantic import Field
 from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import PlanSettings, PublishSettings, SearchSettings
+from bicliq.pipeline.store.account import Summary
+from bicliq.pipeline.store.entries import Check, Expected, Histogram, LargestOfRun, SizeCounts
 from bicliq.pipeline.store.record import Count, Digest, Entry, Name, Record, StoredFile, Vertices
 
 FORMAT = 5
@@ -40,16 +42,15 @@ GRAPH_FILES = r"(edges|changed|left_ids|right_ids|rows)(?P<attempt>-\w+)?\.parqu
 class StoredGraph(Record, kind="graph", at="graph.json", files=GRAPH_FILES):
     """A graph: whole, or told by what differs from another one (`pipeline.store.edges`).
 
-    `n_left`, `n_right`, `n_edges`: its size; isolated vertices count. `summary`: what became of the
-    rows of the table that was read (`pipeline.store.account`), its policies, its columns, and the
-    ``source``: uri, format, bytes and files. `seconds`: duration of each stage. `base`: the graph
-    that this one differs from; None: this one is whole.
+    `n_left`, `n_right`, `n_edges`: its size; isolated vertices count. `summary`: the table that was
+    read. `seconds`: duration of each stage. `base`: the graph that this one differs from; None:
+    this one is whole.
     """
 
     n_left: Vertices
     n_right: Vertices
     n_edges: Count
-    summary: dict[str, Any]
+    summary: Summary
     seconds: dict[str, float]
     base: Name | None = None
 
@@ -66,13 +67,8 @@ class StoredGraph(Record, kind="graph", at="graph.json", files=GRAPH_FILES):
     @property
     def in_step(self) -> str | None:
         """How long a window is, where runs of the graph are of groups in step."""
-        found: str | None = self.summary.get("policies", {}).get("in_step")
+        found: str | None = self.summary.policies.get("in_step")
         return found
-
-    @property
-    def source(self) -> dict[str, Any]:
-        """The table that was read: uri, format, bytes, files."""
-        return dict(self.summary.get("source", {}))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +145,7 @@ class Manifest(Record, kind="manifest", at="manifest.json"):
         What the partitions ran on: one backend ("cpu-avx2", "cuda"), or several with numbers of
         partitions (`ran_on`); and the most threads (on a GPU warps) that searched one.
     largest
-        The biclique with most edges: n_left, n_right, n_edges, partition; None where there is none.
+        The biclique with most edges; None where there is none.
     left_histogram, right_histogram
         Pairs (number of left, right vertices, number of bicliques), ascending.
     seconds
@@ -159,8 +155,7 @@ class Manifest(Record, kind="manifest", at="manifest.json"):
     files
         One a partition.
     checks
-        One record a check of the input (`pipeline.stages.checks.Check`); empty where the run was
-        made of a graph of the store.
+        Of the input; none where the run was made of a graph of the store.
     machine
         The machine that published it (`pipeline.placement.machine.machine_facts`).
     limited_by, failed
@@ -182,13 +177,13 @@ class Manifest(Record, kind="manifest", at="manifest.json"):
     bytes: Count
     backend: str
     threads: int
-    largest: dict[str, int] | None
-    left_histogram: list[tuple[int, int]]
-    right_histogram: list[tuple[int, int]]
+    largest: LargestOfRun | None
+    left_histogram: Histogram
+    right_histogram: Histogram
     seconds: dict[str, float]
     created: str
     files: list[PublishedFile] = field(repr=False)
-    checks: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    checks: list[Check] = field(default_factory=list, repr=False)
     machine: dict[str, str] = field(default_factory=dict, repr=False)
     limited_by: str | None = None
     failed: dict[str, str] = field(default_factory=dict)
@@ -247,7 +242,7 @@ class Updated(Entry):
     rows_read: int
     edges: int
     unchanged: int
-    checks: list[dict[str, Any]]
+    checks: list[Check]
     gone: int
     dropped_by_window: int
     left_window: int
@@ -294,7 +289,7 @@ class LayerRows(Entry):
 
     rows: Count
     digest: Digest
-    sizes: dict[str, Any]
+    sizes: SizeCounts
     partitions: list[tuple[int, int]]
     columns: Literal["both", "smaller"]
 
@@ -322,6 +317,15 @@ class Held(Entry):
     bicliques: Count
     digest: Digest
     created: str
+
+
+@dataclass(frozen=True)
+class Reading(Entry):
+    """How the table of a run was read: as `Summary` has it."""
+
+    format: str = ""
+    columns: dict[str, Any] = field(default_factory=dict)
+    policies: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,7 +369,7 @@ class RunRecord(
     parent: Name | None = None
     beside: bool = False
     table: str | None = None
-    reading: dict[str, Any] = field(default_factory=dict)
+    reading: Reading = Reading()
     taken: dict[str, TakenFile] | None = None
     taken_before: Name | None = None
     holds_taken_alone: bool = False
@@ -408,9 +412,8 @@ class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced|wind
     reduction; without isolated vertices. `est_bytes`, `est_cost`: estimated memory of the largest
     partition while it is searched; and estimated work: paths of two edges from all roots. `digest`:
     xxh3-64 of side, roots and their partitions, 16 hex digits: what belongs to this plan names it.
-    `seconds`: duration: ``reduce`` and ``plan``. `expected`: what the search will find and cost, as
-    a record of `pipeline.stages.expected.Expected`, and ``would_do``: thresholds that leave few
-    bicliques. None of a count. `max_degree`: most edges of a vertex of the whole graph; None where
+    `seconds`: duration: ``reduce`` and ``plan``. `expected`: what the search will find and cost;
+    None of a count. `max_degree`: most edges of a vertex of the whole graph; None where
     the plan did not read it.
     """
 
@@ -426,7 +429,7 @@ class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced|wind
     est_cost: int
     digest: str
     seconds: dict[str, float]
-    expected: dict[str, Any] | None = None
+    expected: Expected | None = None
     max_degree: Count | None = None
 
 
@@ -434,8 +437,7 @@ class PlanRecord(Record, kind="plan", at="plan.json", files=r"(plan|reduced|wind
 class Checks(Record, kind="checks", at="checks.json"):
     """How the input of a run compares with earlier ones (`pipeline.stages.checks`).
 
-    `last`: the run of the same table that it was compared with, or None. `checks`: one entry a
-    check, as `pipeline.stages.checks.Check`.
+    `last`: the run of the same table that it was compared with, or None.
     """
 
     run: Name
@@ -444,7 +446,7 @@ class Checks(Record, kind="checks", at="checks.json"):
     graph: Name
     created: str
     last: Name | None
-    checks: list[dict[str, Any]]
+    checks: list[Check]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -478,7 +480,7 @@ class Commit(
     digest: Digest
     seconds: float
     complete: bool
-    sizes: dict[str, Any]
+    sizes: SizeCounts
     plan: str
     backend: str
     threads: int

@@ -30,11 +30,12 @@ from bicliq.pipeline.store.biclique_reader import BicliqueReader, Int64s
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, schema_of, table_of_rows
 from bicliq.pipeline.store.choice import EVERYTHING, Choice, Int32s
 from bicliq.pipeline.store.labels import fold_of, nearest, place_of, read_labels
+from bicliq.pipeline.store.largest import largest_rows, most_of
 from bicliq.pipeline.store.layout import GraphFolder, RunFolder, Store
 from bicliq.pipeline.store.records import Commit, Manifest
 from bicliq.pipeline.store.states import OpenedRun, RunState, latest_run, read_run
 from bicliq.pipeline.store.versions import VANISHED, Part, layers_of
-from bicliq.pipeline.store.worth import By, Surprise, of_sizes
+from bicliq.pipeline.store.worth import By, Surprise
 
 Side = Literal["left", "right"]
 Members = tuple[Int32s, Int32s]
@@ -317,7 +318,7 @@ class Run:
         _in_use = self.acted if by == "surprise" else None  # its rows are read once for all that follows
         members, many = self._members(choice), k + skip
         promising = [part for part in self.parts.values() if choice.may_take(part.commit.sizes)]
-        for most, part in sorted(((_most(p.commit, by), p) for p in promising), key=lambda p: -p[0]):
+        for most, part in sorted(((most_of(p.commit, by), p) for p in promising), key=lambda p: -p[0]):
             least = best[many - 1]["key"] if len(best) >= many else -math.inf
             if most >= least:
                 found = self._largest(part, many, by, least, choice, members)
@@ -344,7 +345,7 @@ class Run:
         found: list[dict[str, Any]] = []
         with part.open() as file:
             starts = np.cumsum([0, *file.rows])
-            for group, rows, keys in _largest_rows(file, part, k, by, least, choice, members):
+            for group, rows, keys in largest_rows(file, part, k, by, least, choice, members):
                 table = file.table(group, rows)
                 columns = {OBJECTIVE_COLUMNS[one].name: file.values_of(table, one) for one in self._shown(by)}
                 columns["biclique_id"] = (np.int64(part.commit.partition) << 32) + starts[group] + rows
@@ -461,58 +462,6 @@ def open_run(store: Store | str | os.PathLike[str], run: str | None = None) -> R
     if not opened.state.complete:
         warn("run is not complete", run=opened.run, state=opened.state)
     return opened
-
-
-def _largest_rows(
-    file: BicliqueReader, part: Part, k: int, by: By, least: float, choice: Choice, members: Members
-) -> list[tuple[int, Int64s, Any]]:
-    """Row groups, rows and values of what can be among the k largest of a data file, ties included.
-
-    The row groups that may hold the largest come first, by their statistics; those that cannot hold
-    a large enough one are not read. Of the others the rows that are large enough are looked at,
-    whether they vanished.
-    """
-    most = [file.most(group, by) for group in range(len(file.rows))]
-    found, best = [], np.zeros(0, np.int64)
-    for group in sorted(range(len(most)), key=lambda group: -most[group]):
-        if most[group] < least:
-            break
-        rows = choice.rows_of(file, group, *members)
-        if not rows.size:
-            continue
-        keys = file.values(group, by, rows)
-        rows, keys = _largest_living(file, part, group, k, rows[keys >= least], keys[keys >= least])
-        found.append((group, rows, keys))
-        best = np.concatenate([best, keys])
-        if best.size >= k:
-            best = np.partition(best, best.size - k)[-k:]
-            least = max(least, best.min().item())
-    kept = [(group, rows[keys >= least], keys[keys >= least]) for group, rows, keys in found]
-    return [entry for entry in kept if entry[1].size]
-
-
-def _largest_living(
-    file: BicliqueReader, part: Part, group: int, k: int, rows: Int64s, keys: Any
-) -> tuple[Int64s, Any]:
-    """What can be among the k largest of some rows and did not vanish; others are not looked at."""
-    many = k
-    while True:
-        least = np.partition(keys, rows.size - many)[rows.size - many] if many < rows.size else -math.inf
-        wanted = keys >= least
-        lives = part.lives(file, group, rows[wanted])
-        if many >= rows.size or np.count_nonzero(lives) >= k:
-            return rows[wanted][lives], keys[wanted][lives]
-        many *= 8
-
-
-def _most(commit: Commit, by: By) -> float:
-    """What no biclique of a partition goes beyond, by its commit record."""
-    if by == "surprise":
-        return math.inf
-    if by == "edges":
-        return int((commit.sizes["largest"] or {"n_edges": 0})["n_edges"])
-    most = (max((int(size) for size, _ in commit.sizes[side]), default=0) for side in ("left", "right"))
-    return int(of_sizes(by, *most))
 
 
 def _take_lists(lists: pa.ListArray, labels: pa.Array) -> pa.ListArray:

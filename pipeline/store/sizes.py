@@ -6,15 +6,13 @@ Counted while they are found, and added up to publish.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from bicliq.pipeline.placement.arrays import counts_of_small, library_of, to_host
-
-Histogram = list[tuple[int, int]]
-"""Pairs (size, number of bicliques), ascending."""
+from bicliq.pipeline.store.entries import Histogram, Largest, SizeCounts
 
 
 class Sizes:
@@ -27,14 +25,14 @@ class Sizes:
     >>> import numpy as np
     >>> sizes = Sizes()
     >>> sizes.add(np.array([2, 3]), np.array([3, 1]))
-    >>> sizes.record()
-    {'left': [(2, 1), (3, 1)], 'right': [(1, 1), (3, 1)], 'largest': {'n_left': 2, 'n_right': 3, 'n_edges': 6}}
+    >>> sizes.counts()
+    SizeCounts(left=[(2, 1), (3, 1)], right=[(1, 1), (3, 1)], largest=Largest(n_left=2, n_right=3, n_edges=6))
     """
 
     def __init__(self) -> None:
         self._left: Counter[int] = Counter()
         self._right: Counter[int] = Counter()
-        self.largest: dict[str, int] | None = None
+        self.largest: Largest | None = None
 
     def add(self, left: Any, right: Any) -> None:
         """Add bicliques of so many left and right vertices, given as arrays of NumPy or CuPy."""
@@ -49,18 +47,18 @@ class Sizes:
             (self._left, self._right), _counts(xp, (left, right), (most_left, most_right)), strict=True
         ):
             known.update(found)
-        self._offer({"n_left": n_left, "n_right": n_edges // n_left, "n_edges": n_edges})
+        self._offer(Largest(n_left, n_edges // n_left, n_edges))
 
-    def merge(self, record: Mapping[str, Any], **where: int) -> None:
-        """Add what another one has recorded; `where` it was is noted with the largest."""
-        self._left.update(dict(record["left"]))
-        self._right.update(dict(record["right"]))
-        if record["largest"] is not None:
-            self._offer({**record["largest"], **where})
+    def merge(self, counts: SizeCounts) -> None:
+        """Add what another one has counted."""
+        self._left.update(dict(counts.left))
+        self._right.update(dict(counts.right))
+        if counts.largest is not None:
+            self._offer(counts.largest)
 
-    def record(self) -> dict[str, Any]:
-        """Plain values, for a JSON file."""
-        return {"left": self.left, "right": self.right, "largest": self.largest}
+    def counts(self) -> SizeCounts:
+        """What was counted, for a record."""
+        return SizeCounts(self.left, self.right, self.largest)
 
     @property
     def left(self) -> Histogram:
@@ -72,14 +70,9 @@ class Sizes:
         """Bicliques by the number of their right vertices."""
         return sorted(self._right.items())
 
-    def _offer(self, found: dict[str, int]) -> None:
-        if self.largest is None or rank(found) > rank(self.largest):
+    def _offer(self, found: Largest) -> None:
+        if self.largest is None or found.rank > self.largest.rank:
             self.largest = found
-
-
-def rank(biclique: Mapping[str, int]) -> tuple[int, int]:
-    """What the largest of several bicliques has most of: edges, then left vertices."""
-    return biclique["n_edges"], biclique["n_left"]
 
 
 def _counts(xp: Any, sizes: tuple[Any, Any], most: tuple[int, int]) -> Iterator[dict[int, int]]:

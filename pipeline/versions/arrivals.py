@@ -12,7 +12,8 @@ from typing import Any
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import file_system, is_local
-from bicliq.pipeline.formats.files import TABLES, bare_name, input_errors
+from bicliq.pipeline.formats.files import bare_name, input_errors
+from bicliq.pipeline.formats.kinds import TABLES
 from bicliq.pipeline.versions.sources import last_change
 
 UNFINISHED = (".tmp", ".part")

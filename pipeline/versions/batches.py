@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
-
 import numpy as np
 
 from bicliq.pipeline.errors import InputError
@@ -12,6 +9,7 @@ from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.settings import CheckSettings
 from bicliq.pipeline.stages.checks import failures, judge
 from bicliq.pipeline.stages.extend import Extended
+from bicliq.pipeline.store.entries import Check
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import RunRecord, StoredGraph
 from bicliq.pipeline.store.taken import all_taken, holds_taken_alone
@@ -19,7 +17,7 @@ from bicliq.pipeline.store.taken import all_taken, holds_taken_alone
 
 def check_batch(
     store: Store, before: RunRecord, extended: Extended, files: int, cost: int | None, asked: CheckSettings
-) -> list[dict[str, Any]]:
+) -> list[Check]:
     """Check the table of an update.
 
     Parameters
@@ -39,8 +37,8 @@ def check_batch(
 
     Returns
     -------
-    list of dict
-        The checks, as of `pipeline.stages.checks.Check`.
+    list of Check
+        The checks.
 
     Raises
     ------
@@ -54,14 +52,13 @@ def check_batch(
     has not. The degree is that of the graph with the batch.
     """
     summary, known = extended.record.summary, store.graph(before.graph).record()
-    rows = int(summary["rows_read"])
+    rows = summary.rows_read
     last = _rows_a_file(store, before, known)
-    labels = max(int(summary["n_left"]) + int(summary["n_right"]), 1)
+    labels = max(summary.n_left + summary.n_right, 1)
     new = extended.record.n_left + extended.record.n_right - sum(known.sizes)
-    dropped = sum(int(n) for name, n in summary.items() if name.startswith("dropped_"))
     measured: dict[str, float | None] = {
         "rows": None if last is None else abs(rows / max(files, 1) - last) / max(last, 1),
-        "dropped": dropped / max(rows, 1),
+        "dropped": summary.dropped / max(rows, 1),
         "labels": new / labels,
         "degree": _largest_degree(extended.larger),
         "paths": cost,
@@ -70,10 +67,10 @@ def check_batch(
     failed = failures(checks, asked)
     if failed:
         raise InputError(
-            f"{summary['source']['uri']}: the batch fails its checks: {failed}; nothing was joined: mend the table or the"
+            f"{summary.source.uri}: the batch fails its checks: {failed}; nothing was joined: mend the table or the"
             " threshold, or join it all the same with on_fail = 'flag'"
         )
-    return [asdict(check) for check in checks]
+    return checks
 
 
 def _rows_a_file(store: Store, before: RunRecord, graph: StoredGraph) -> float | None:
@@ -81,7 +78,7 @@ def _rows_a_file(store: Store, before: RunRecord, graph: StoredGraph) -> float |
     if before.update is not None:
         return before.update.rows_read / max(len(before.update.files), 1)
     known = holds_taken_alone(store, before)
-    return int(graph.summary["rows_read"]) / max(len(all_taken(store, before)), 1) if known else None
+    return graph.summary.rows_read / max(len(all_taken(store, before)), 1) if known else None
 
 
 def _largest_degree(graph: BipartiteGraph) -> int:

@@ -258,7 +258,7 @@ class _Compaction:
                 digest=f"{digest & MASK:016x}",
                 seconds=round(time.perf_counter() - started, 6),
                 complete=True,
-                sizes=writer.sizes.record(),
+                sizes=writer.sizes.counts(),
                 plan=plan,
                 backend=rows.backend,
                 threads=kernels.number_of_threads(self._threads),

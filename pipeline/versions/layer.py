@@ -22,11 +22,12 @@ from bicliq.pipeline.store.biclique_file import BicliqueWriter, layout_of
 from bicliq.pipeline.store.biclique_reader import LargerSides
 from bicliq.pipeline.store.bicliques import MASK, SCHEMA, SMALLER_SCHEMA, table_of
 from bicliq.pipeline.store.choice import EVERYTHING
+from bicliq.pipeline.store.entries import Histogram, Largest, LargestOfRun
 from bicliq.pipeline.store.labels import Hashes
-from bicliq.pipeline.store.layout import RunFolder
+from bicliq.pipeline.store.layout import GraphFolder, RunFolder
 from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.records import LayerRows
-from bicliq.pipeline.store.sizes import Histogram, Sizes, rank
+from bicliq.pipeline.store.sizes import Sizes
 from bicliq.pipeline.store.versions import Layer, Part, net_changes
 from bicliq.pipeline.versions.difference import AnyChanges, Step
 from bicliq.pipeline.versions.way import Way
@@ -151,6 +152,30 @@ class Roots:
             return kernels.BicliqueBatch(*left, *right, root[first:last])
 
         return [(int(number[first]), last - first) for first, last in bounds], group
+
+
+def fold_changes(
+    layers: tuple[Layer, ...],
+    changes: AnyChanges,
+    roots: Roots,
+    bicliques: int,
+    after: GraphFolder,
+    before: GraphFolder,
+) -> tuple[int, kernels.BicliqueLists | kernels.ChangedRows, kernels.BicliqueLists | kernels.ChangedRows]:
+    """Layers that stay below, and what appeared and vanished since these, as `fold` has it.
+
+    Rows stay what they are if they stand alone; else they become lists, by the graphs of the
+    version and of the one before.
+    """
+    if isinstance(changes, kernels.RowChanges):
+        rows = len(changes.appeared) + len(changes.vanished)
+        if layers_below([layer.rows for layer in layers], rows, bicliques) == len(layers):
+            return len(layers), changes.appeared, changes.vanished
+        appeared, vanished = LargerSides(after), LargerSides(before)
+        changes = kernels.Changes(
+            lists_of(changes.appeared, appeared), lists_of(changes.vanished, vanished), changes.backend
+        )
+    return fold(layers, changes.appeared, changes.vanished, roots, bicliques)
 
 
 def fold(
@@ -280,7 +305,7 @@ def write_changes(
     return sink.file(name), LayerRows(
         rows=len(found),
         digest=f"{digest & MASK:016x}",
-        sizes=writer.sizes.record(),
+        sizes=writer.sizes.counts(),
         partitions=shares if by_partition else [],
         columns=publish.columns,
     )
@@ -348,32 +373,28 @@ def histogram_after(before: Histogram, vanished: Histogram, appeared: Histogram)
     return sorted((int(size), n) for size, n in counts.items() if n)
 
 
-def largest_after(before: dict[str, Any] | None, parts: dict[int, Part], *, read: bool) -> Any:
+def largest_after(before: LargestOfRun | None, parts: dict[int, Part], *, read: bool) -> LargestOfRun | None:
     """Return the biclique with most edges of the new version, with its partition.
 
     `parts`: data files of the new version, that of what appeared last. `read`: whether `before` may
     have vanished, so that data files must be read.
     """
     newest = max(parts)
-    offered = [{**entry, "partition": number} for number, entry in _largest_by_record(parts) if number == newest]
+    bounds = [each.of(n) for n, part in parts.items() if (each := part.commit.sizes.largest)]  # it may have vanished
     if not read:
-        return max([*([] if before is None else [before]), *offered], key=rank, default=None)
-    best: dict[str, int] | None = None
-    for number, entry in sorted(_largest_by_record(parts), key=lambda one: rank(one[1]), reverse=True):
-        if best is not None and rank(best) >= rank(entry):
+        offered = [each for each in (before, *bounds) if each and (each is before or each.partition == newest)]
+        return max(offered, key=lambda each: each.rank, default=None)
+    best: LargestOfRun | None = None
+    for bound in sorted(bounds, key=lambda each: each.rank, reverse=True):
+        if best is not None and best.rank >= bound.rank:
             break
-        found = _largest_living(parts[number])
-        if found is not None and (best is None or rank(found) > rank(best)):
-            best = {**found, "partition": number}
+        found = _largest_living(parts[bound.partition])
+        if found is not None and (best is None or found.rank > best.rank):
+            best = found.of(bound.partition)
     return best
 
 
-def _largest_by_record(parts: dict[int, Part]) -> list[tuple[int, dict[str, int]]]:
-    """Bounds of the largest of each part: it may have vanished."""
-    return [(number, part.commit.sizes["largest"]) for number, part in parts.items() if part.commit.sizes["largest"]]
-
-
-def _largest_living(part: Part) -> dict[str, int] | None:
+def _largest_living(part: Part) -> Largest | None:
     sizes = Sizes()
     with part.open() as file:
         for group, _, rows in part.rows(file, EVERYTHING):

@@ -250,7 +250,7 @@ class _Known:
                 continue
             if record.base in found:
                 found[graph] = "what it is made of goes, and no run is of it"
-            elif "parent" in record.summary and self._is_old(graph):
+            elif record.summary.parent is not None and self._is_old(graph):
                 found[graph] = "an update that was killed left it"
         return sorted(found.items(), key=lambda entry: self.graphs[entry[0]].base is None)
 
@@ -275,11 +275,12 @@ class _Known:
         """What the versions of a run have in common, and full runs of its table with it."""
         asked = self.asked[run]
         graph = self.graphs.get(asked.graph)
-        table = asked.table or (graph and graph.source.get("uri"))
-        reading = asked.reading or (graph.summary if graph else {})
-        policies = {name: reading.get("policies", {}).get(name) for name in CHOOSE_ROWS}
+        table, read = asked.table, asked.reading.policies
+        if table is None and graph is not None:
+            table, read = graph.summary.source.uri, graph.summary.policies
+        policies = {name: read.get(name) for name in CHOOSE_ROWS}
         for name in LENGTHS:
-            policies[name] = policies[name] and parse_duration(policies[name])
+            policies[name] = (length := policies[name]) and parse_duration(length)
         return json.dumps([table, asked.search.model_dump(mode="json"), policies], sort_keys=True)
 
     def _is_old(self, graph: str) -> bool:

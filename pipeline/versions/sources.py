@@ -23,7 +23,7 @@ from bicliq.pipeline.formats.tables import names_its_columns
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.stages.extend import same_policies
 from bicliq.pipeline.store.layout import RunFolder
-from bicliq.pipeline.store.records import SourceFile, TakenFile
+from bicliq.pipeline.store.records import Reading, SourceFile, TakenFile
 from bicliq.pipeline.store.taken import own_taken
 
 CHOSEN = ("csv", "tsv", "parquet", "table", "jsonl", "excel", "duckdb")
@@ -41,7 +41,7 @@ CHANGED = ("mtime", "ETag", "etag", "md5Hash", "LastModified", "last_modified", 
 """What file systems of fsspec call the last change of a file, or a tag of its content."""
 
 
-def taken_from(source: Edges, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> Taken:
+def taken_from(source: Edges, known: Reading, asked: IngestSettings, *, delete: bool) -> Taken:
     """Return the name of files as text; open a table in memory, since it may be read only once."""
     if isinstance(source, Files):
         return source
@@ -140,7 +140,7 @@ def as_it_was_taken(
     graph = version.store.graph(record.graph)
     same_policies(graph, graph.record(), reading, delete=delete)
     took = own_taken(version.store, record) or {}
-    known = graph.record().summary["columns"]
+    known = graph.record().summary.columns
     if not all((entry := took.get(file.key)) and entry.changed and entry.version == version.run for file in files):
         return
     now = open_edges(source, reading).columns_to_ask
@@ -157,12 +157,12 @@ OF_LINES = ("matrix", "baskets")
 """Formats that no name of a file and none of its lines tells for sure."""
 
 
-def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, delete: bool) -> IngestSettings:
+def reading_of(source: Edges, known: Reading, asked: IngestSettings, *, delete: bool) -> IngestSettings:
     """Return how an update's table is read: as the base's was, but for what is given.
 
-    `known`: what is recorded of the base's table: its ``format``, ``columns`` and ``policies``.
-    `asked`: what is given for this table: only fields that were set count. `delete`: whether its
-    edges are taken away: weights are then read only to filter by.
+    `known`: what is recorded of the base's table. `asked`: what is given for this table: only
+    fields that were set count. `delete`: whether its edges are taken away: weights are then read
+    only to filter by.
 
     Columns are those of the base where both tables are of formats in which columns are chosen. A
     format with fixed columns has its own. A table in memory was opened with what it is read by.
@@ -170,24 +170,24 @@ def reading_of(source: Edges, known: dict[str, Any], asked: IngestSettings, *, d
     if isinstance(source, EdgeSource):
         return source.settings
     given = {name: getattr(asked, name) for name in asked.model_fields_set}
-    before = {name: value for name, value in known["policies"].items() if value is not None}
+    before = {name: value for name, value in known.policies.items() if value is not None}
     before.setdefault("strip", False)  # a run of before knew no such setting, and kept blanks
     if delete:
         before.pop("window", None)
         before["duplicates"] = before["duplicates"].replace("sum", "first").replace("max", "first")
-    if known["format"] in OF_LINES and not {"format", "left", "right"} & set(given) and _is_plain_text(source, asked):
-        before["format"] = known["format"]
+    if known.format in OF_LINES and not {"format", "left", "right"} & set(given) and _is_plain_text(source, asked):
+        before["format"] = known.format
     policies = _settings({**before, **given})
     for name in _of_lines(source, policies) if {"skip", "comment", "encoding"} & set(before) else ():
         before.pop(name, None)
-    named = known["columns"] != UNNAMED and "value" not in known["columns"]  # cells have columns of our own
-    are_chosen = named and {_format_of(source, policies), known["format"]} <= set(CHOSEN)
-    columns = {role: name for role, name in known["columns"].items() if name} if are_chosen else {}
+    named = known.columns != UNNAMED and "value" not in known.columns  # cells have columns of our own
+    are_chosen = named and {_format_of(source, policies), known.format} <= set(CHOSEN)
+    columns = {role: name for role, name in known.columns.items() if name} if are_chosen else {}
     if delete and not wants_weight(policies):
         columns.pop("weight", None)
     if not wants_time(policies):
         columns.pop("time", None)
-    if policies.format == known["format"] == "baskets" and known["columns"]["left"] == FIRST_WORD:
+    if policies.format == known.format == "baskets" and known.columns["left"] == FIRST_WORD:
         columns["left"] = FIRST_WORD
     return _settings({**before, **columns, **given})
 

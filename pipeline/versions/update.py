@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -21,10 +21,9 @@ from bicliq.pipeline.events import tell
 from bicliq.pipeline.formats import Edges, Files, name_of
 from bicliq.pipeline.graphs.bipartite import read_graph, stored_sizes
 from bicliq.pipeline.notify import failures_notified, notify_updated
-from bicliq.pipeline.placement.machine import machine_facts
 from bicliq.pipeline.placement.where import check_backends, place_changes
 from bicliq.pipeline.results.changes import changes_between
-from bicliq.pipeline.run import Job, Observer, chosen, finish, timed, work_through
+from bicliq.pipeline.run import Job, Observer, between, finish, timed, work_through
 from bicliq.pipeline.settings import NotifySettings, Settings
 from bicliq.pipeline.stages.extend import Extended, extend
 from bicliq.pipeline.stages.limits import GraphNeeds, Limits, MemoryRoom
@@ -33,43 +32,21 @@ from bicliq.pipeline.stages.planned import read_plan
 from bicliq.pipeline.stages.rejoin import Does, rejoin
 from bicliq.pipeline.stages.revise import revise, slide
 from bicliq.pipeline.stages.window import left_out
-from bicliq.pipeline.store.account import NOTHING_READ, account
-from bicliq.pipeline.store.biclique_reader import LargerSides
-from bicliq.pipeline.store.bicliques import MASK
-from bicliq.pipeline.store.layout import GraphFolder, RunFolder, Store
+from bicliq.pipeline.store.account import Summary
+from bicliq.pipeline.store.entries import Check
+from bicliq.pipeline.store.layout import RunFolder, Store
 from bicliq.pipeline.store.log import Overtaken, make_next, refuse_many_writers
-from bicliq.pipeline.store.manifest import moment_after
-from bicliq.pipeline.store.record import StoredFile
-from bicliq.pipeline.store.records import (
-    FORMAT,
-    Compared,
-    LayerRows,
-    Manifest,
-    PlanRecord,
-    RunRecord,
-    SourceFile,
-    Updated,
-    Version,
-)
+from bicliq.pipeline.store.records import FORMAT, Compared, Manifest, Reading, RunRecord, SourceFile, Updated
 from bicliq.pipeline.store.results import open_run
-from bicliq.pipeline.store.sizes import rank
 from bicliq.pipeline.store.states import OpenedRun, latest_run, read_run
 from bicliq.pipeline.store.taken import all_taken, holds_taken_alone, own_taken, take, with_taken
-from bicliq.pipeline.store.versions import APPEARED, VANISHED, Layer, layers_of, parts_of
+from bicliq.pipeline.store.versions import APPEARED, VANISHED, layers_of
 from bicliq.pipeline.versions.batches import check_batch
 from bicliq.pipeline.versions.compact import compact, why_heavy
-from bicliq.pipeline.versions.difference import AnyChanges, Difference, Step
-from bicliq.pipeline.versions.layer import (
-    Roots,
-    fold,
-    histogram_after,
-    largest_after,
-    layers_below,
-    lists_of,
-    publish_of_layer,
-    write_changes,
-)
-from bicliq.pipeline.versions.portions import Found, find_changes
+from bicliq.pipeline.versions.described import described
+from bicliq.pipeline.versions.difference import Difference, Step
+from bicliq.pipeline.versions.layer import Roots, fold_changes, publish_of_layer, write_changes
+from bicliq.pipeline.versions.portions import find_changes
 from bicliq.pipeline.versions.rollback import make_latest
 from bicliq.pipeline.versions.sources import (
     as_it_was_taken,
@@ -204,9 +181,9 @@ class _Update:
         self._parent = store.run(parent)
         self._before = read_run(self._parent)
         _refuse_unfit(self._parent, self._before)
-        self._checks: list[dict[str, Any]] = []
+        self._checks: list[Check] = []
         self.committed: RunRecord | None = None  # the record of the version, where layers hold it
-        self._source = taken_from(source, self._origin["reading"], settings.ingest, delete=delete)
+        self._source = taken_from(source, self._origin[1], settings.ingest, delete=delete)
 
     def done(self) -> UpdateRecord:
         """Take the table, unless it was taken."""
@@ -215,7 +192,7 @@ class _Update:
         taken = self._taken_by()
         if taken is not None:
             if (asked := self._settings.ingest).model_fields_set:
-                reading = reading_of(self._source, self._origin["reading"], asked, delete=self._delete)
+                reading = reading_of(self._source, self._origin[1], asked, delete=self._delete)
                 as_it_was_taken(self._source, self._files, asked, reading, self._store.run(taken), delete=self._delete)
             return self._without_change(taken, "taken", f"version {taken} took the same files in the same way")
         with timed("extend", self._observer, self._seconds):
@@ -236,7 +213,7 @@ class _Update:
 
     def _extended(self) -> Extended:
         """Read the table, and make the graph of the version."""
-        reading = reading_of(self._source, self._origin["reading"], self._settings.ingest, delete=self._delete)
+        reading = reading_of(self._source, self._origin[1], self._settings.ingest, delete=self._delete)
         graph, limit = self._store.graph(self._graph), self._settings.search.memory_limit
         MemoryRoom.within(limit).require(EXTENDED.of(*stored_sizes(graph)), f"{graph.uri}: to change the graph")
         how: Any = {"backend": self._settings.data_backend, "memory_limit": limit}
@@ -260,25 +237,22 @@ class _Update:
         return self._before.asked.in_step
 
     @property
-    def _published(self) -> tuple[Manifest, PlanRecord]:
-        """Manifest of the parent, and the plan of its base."""
-        manifest, plan = self._before.manifest, self._before.plan
-        if manifest is None or plan is None:  # such a run was refused
-            raise InputError(f"{self._parent.uri}: it is not published")
-        return manifest, plan
+    def _bicliques(self) -> int:
+        """Those of the parent."""
+        assert self._before.manifest is not None, "what is not published was refused"
+        return self._before.manifest.bicliques
 
     @property
     def _base(self) -> RunFolder:
         return self._store.run(self._before.asked.base)
 
     @cached_property
-    def _origin(self) -> dict[str, Any]:
+    def _origin(self) -> tuple[str, Reading]:
         """The table of the first run, which all versions of it are of, and how it was read."""
-        asked, graph = self._before.asked, self._store.graph(self._graph).record()
+        asked, read = self._before.asked, self._store.graph(self._graph).record().summary
         if asked.table is not None:
-            return {"table": asked.table, "reading": asked.reading}
-        reading = {name: graph.summary[name] for name in ("columns", "policies")}
-        return {"table": graph.source["uri"], "reading": {"format": graph.source["format"], **reading}}
+            return asked.table, asked.reading
+        return read.source.uri, Reading(read.source.format, read.columns, read.policies)
 
     def _taken_by(self) -> str | None:
         """The version that took these files already, if one did and nothing undid it since.
@@ -326,7 +300,6 @@ class _Update:
         before = self._before.asked
         with timed("prepare", self._observer, self._seconds):
             changes, way = self._way(extended)
-        summary = extended.record.summary
         asked = RunRecord(
             run=self._folder.run,
             graph=extended.record.graph,
@@ -338,7 +311,8 @@ class _Update:
             created=dt.datetime.now(dt.UTC).isoformat(),
             parent=self._parent.run,
             beside=self._beside,
-            **self._origin,
+            table=self._origin[0],
+            reading=self._origin[1],
             **self._taken_before(),
             holds_taken_alone=holds_taken_alone(self._store, before)
             and not self._delete
@@ -351,13 +325,13 @@ class _Update:
             reason=way.reason,
             deleted=self._delete,
             files=[replace(file, uri=file.name) for file in self._files],
-            rows_read=summary["rows_read"],
+            rows_read=extended.record.summary.rows_read,
             edges=len(extended.left),
             unchanged=extended.unchanged,
             checks=self._checks,
             gone=len(extended.gone[0]),
-            dropped_by_window=summary["dropped_by_window"],
-            left_window=summary.get("left_window", 0),
+            dropped_by_window=extended.record.summary.dropped_by_window,
+            left_window=extended.record.summary.left_window or 0,
         )
         if way.how == "changes" and changes is not None:
             try:
@@ -382,7 +356,7 @@ class _Update:
             steps = [gone, *(step for step in steps if len(step.edges[0]))]
         changes = Difference(steps)
         self._check(extended, changes.cost)
-        return changes, changes.way(self._published[0].bicliques)
+        return changes, changes.way(self._bicliques)
 
     def _taken_before(self) -> dict[str, Any]:
         """The files that versions took before this one, as its record says it.
@@ -410,7 +384,7 @@ class _Update:
             call = call.model_copy(update={"notify": NotifySettings()})
             observer = replace(observer, told=lambda content: None)
         job = Job(call, observer, self._store, planned=planned, seconds=self._seconds)
-        work_through(job, chosen("check"))
+        work_through(job, between("plan", "search"))
         summary = finish(job)
         if self._in_step:
             with timed("compare", self._observer, self._seconds):
@@ -428,7 +402,7 @@ class _Update:
         """Search what appears and vanishes, write it, and commit the version."""
         settings = self._settings
         placement = place_changes(settings.search, settings.cluster, paths=changes.cost, found=way.found)
-        bicliques, graph = self._published[0].bicliques, self._store.graph(extended.record.graph)
+        bicliques, graph = self._bicliques, self._store.graph(extended.record.graph)
         with timed("search", self._observer, self._seconds):
             hashes, plan = extended.hashes(graph), read_plan(self._base)
             roots = Roots(plan, len(hashes[0 if plan.side == "left" else 1]))
@@ -439,7 +413,8 @@ class _Update:
         did = replace(did, **counted, workers=found.workers, placement=placement.record("changes"))
         with timed("write", self._observer, self._seconds):
             layers = layers_of(self._store, self._before.asked)
-            stay, *changed = self._folded(layers, found.changes, roots, bicliques, graph)
+            graphs = graph, self._store.graph(self._graph)
+            stay, *changed = fold_changes(layers, found.changes, roots, bicliques, *graphs)
             how: Any = {
                 "publish": publish_of_layer(asked.publish, changed, bicliques),
                 "threads": found.threads or 1,
@@ -450,7 +425,8 @@ class _Update:
             ]
         files = tuple(file for file, _ in written)
         asked = replace(asked, stored=files, update=replace(did, seconds={**self._seconds}))
-        record = self._described(asked, layers[:stay], written, found, extended)
+        checked: dict[str, Any] = {"checks": self._checks, "seconds": self._seconds.copy()}
+        record = described(asked, self._before, self._base, layers[:stay], written, found, extended.record, **checked)
         stands = self._folder.commit(record.at, record)
         try:
             make_next(self._folder, record.version.manifest.created, self._follows, record)
@@ -465,86 +441,6 @@ class _Update:
         self.committed, added, held = stands, sum(file.bytes for file in files), stands.version.manifest
         return self._record(self._folder.run, held, "changes", way.reason, extended, stands.update, added)
 
-    def _folded(
-        self, layers: tuple[Layer, ...], changes: AnyChanges, roots: Roots, bicliques: int, graph: GraphFolder
-    ) -> tuple[int, kernels.BicliqueLists | kernels.ChangedRows, kernels.BicliqueLists | kernels.ChangedRows]:
-        """Layers that stay below, and what appeared and vanished since these.
-
-        Rows stay what they are if they stand alone.
-        """
-        if isinstance(changes, kernels.RowChanges):
-            rows = len(changes.appeared) + len(changes.vanished)
-            if layers_below([layer.rows for layer in layers], rows, bicliques) == len(layers):
-                return len(layers), changes.appeared, changes.vanished
-            after, before = LargerSides(graph), LargerSides(self._store.graph(self._graph))
-            changes = kernels.Changes(
-                lists_of(changes.appeared, after), lists_of(changes.vanished, before), changes.backend
-            )
-        return fold(layers, changes.appeared, changes.vanished, roots, bicliques)
-
-    def _described(
-        self,
-        asked: RunRecord,
-        below: tuple[Layer, ...],
-        written: list[tuple[StoredFile, LayerRows]],
-        found: Found,
-        extended: Extended,
-    ) -> RunRecord:
-        """The record of a version: what was asked, its layers, what changed, and its manifest.
-
-        It is reckoned from that of the layers below its own, which its parent may have more of.
-        """
-        (_, appeared), (_, vanished) = written
-        before, plan, made = self._before_layer(below), self._published[1], extended.record
-        total = int(before.digest, 16) + int(appeared.digest, 16) - int(vanished.digest, 16)
-        histograms: dict[str, Any] = {
-            name: histogram_after(getattr(before, name), vanished.sizes[side], appeared.sizes[side])
-            for side, name in (("left", "left_histogram"), ("right", "right_histogram"))
-        }
-        manifest = Manifest(
-            run=self._folder.run,
-            graph=made.graph,
-            side=plan.side,
-            n_left=made.n_left,
-            n_right=made.n_right,
-            n_edges=made.n_edges,
-            bicliques=before.bicliques + appeared.rows - vanished.rows,
-            digest=f"{total & MASK:016x}",
-            complete=True,
-            limit=None,
-            partitions=before.partitions + 1,
-            bytes=before.bytes + sum(file.bytes for file in asked.stored),
-            backend=found.backend,
-            threads=found.threads,
-            largest=None,
-            **histograms,
-            seconds=self._seconds.copy(),
-            created=moment_after(before.created),
-            files=[],
-            checks=self._checks,
-            machine=machine_facts(),
-        )
-        layers = [*(layer.folder.run for layer in below), self._folder.run]
-        version = Version(base=self._base.run, layers=layers, appeared=appeared, vanished=vanished, manifest=manifest)
-        largest = self._largest(replace(asked, layered=version), before)
-        return replace(asked, layered=replace(version, manifest=replace(manifest, largest=largest)))
-
-    def _before_layer(self, below: tuple[Layer, ...]) -> Manifest:
-        """The manifest of the version that the layers below make; without one, that of the base."""
-        if below:
-            return below[-1].record.version.manifest
-        return self._published[0] if self._base.run == self._parent.run else self._base.published()
-
-    def _largest(self, record: RunRecord, before: Manifest) -> Any:
-        """The largest biclique of the version, which is not committed yet."""
-        plan, base = self._published[1], self._base
-        asked = self._before.asked if base.run == self._parent.run else base.record()
-        commits = {number: part.commit for number, part in self._before.parts.items() if part.base is not None}
-        parts = parts_of(base, asked, plan.digest, commits, layers_of(self._store, record))
-        largest, gone = before.largest, record.version.vanished.sizes["largest"]
-        may_be_gone = largest is not None and gone is not None and rank(gone) >= rank(largest)
-        return largest_after(largest, parts, read=may_be_gone)
-
     def _record(
         self,
         run: str,
@@ -556,8 +452,7 @@ class _Update:
         added: int,
     ) -> UpdateRecord:
         nothing = 0 if how in ("nothing", "taken") else None
-        names = ("appeared", "vanished")
-        changed: dict[str, Any] = {name: nothing if did is None else getattr(did, name) for name in names}
+        read = Summary() if extended is None else extended.record.summary
         return UpdateRecord(
             version=run,
             parent=self._parent.run,
@@ -566,21 +461,22 @@ class _Update:
             reason=reason,
             deleted=self._delete,
             sources=[file.name for file in self._files],
-            rows_read=0 if extended is None else int(extended.record.summary["rows_read"]),
+            rows_read=read.rows_read,
             edges=0 if extended is None else len(extended.left),
             unchanged=0 if extended is None else extended.unchanged,
             gone=0 if extended is None else len(extended.gone[0]),
-            dropped_by_window=0 if extended is None else int(extended.record.summary["dropped_by_window"]),
-            left_window=0 if extended is None else int(extended.record.summary.get("left_window", 0)),
-            **changed,
+            dropped_by_window=read.dropped_by_window,
+            left_window=read.left_window or 0,
+            appeared=nothing if did is None else did.appeared,
+            vanished=nothing if did is None else did.vanished,
             **{name: getattr(manifest, name) for name in OF_THE_MANIFEST},
-            checks=self._checks,
+            checks=[asdict(check) for check in self._checks],
             workers=0 if did is None else did.workers,
             placement={} if did is None else did.placement,
             bytes=added,
             seconds={**self._seconds, "total": round(sum(self._seconds.values()), 6)},
             in_step=self._in_step,
-            account=NOTHING_READ if extended is None else account(extended.record.summary),
+            account=read.account,
         )
 
 

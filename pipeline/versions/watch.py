@@ -361,7 +361,7 @@ class Watch:
         """Policies of the graph of the latest run."""
         if self._asked is None:
             return {}
-        return dict(self._store.graph(self._asked.graph).record().summary["policies"])
+        return dict(self._store.graph(self._asked.graph).record().summary.policies)
 
     def _why_not_anew(self) -> str | None:
         if self._asked is None or not holds_taken_alone(self._store, self._asked):

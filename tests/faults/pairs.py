@@ -208,7 +208,7 @@ class Shop:
         """Number and digest of the bicliques of all edges that a run says it took."""
         asked = store.run(run).record()
         graph = store.graph(asked.graph).record()
-        table = asked.table or graph.source["uri"]
+        table = asked.table or graph.summary.source.uri
         taken = frozenset(name_of_key(key) for key, e in all_taken(store, asked).items() if not e.deleted)
         key = table, taken
         if key not in self._known:

@@ -8,7 +8,7 @@ import pytest
 from bicliq import kernels
 from bicliq.kernels.cuda import finding
 from bicliq.kernels.cuda.search_program import Tuning, tuned
-from bicliq.kernels.finding import OBJECTIVES
+from bicliq.kernels.worth import OBJECTIVES
 from tests.real_graphs import DIGESTS, load
 
 REASON = kernels.why_not("cuda")

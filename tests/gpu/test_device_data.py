@@ -48,7 +48,7 @@ def assert_same(source, on_device=True, **options):
     settings = IngestSettings(**options)
     expected = read_edge_table(str(source), settings)
     found = read_edge_table(str(source), settings, backend="cuda")
-    assert (found.summary["backend"] == "cuda") == on_device, found.summary["backend"]
+    assert (found.summary.backend == "cuda") == on_device, found.summary.backend
     assert np.array_equal(found.left, expected.left)
     assert np.array_equal(found.right, expected.right)
     assert (found.weight is None) == (expected.weight is None)
@@ -56,7 +56,8 @@ def assert_same(source, on_device=True, **options):
     assert found.left_ids.equals(expected.left_ids)
     assert found.right_ids.equals(expected.right_ids)
     ours, theirs = (
-        {k: v for k, v in table.summary.items() if k not in ("seconds", "backend")} for table in (found, expected)
+        {k: v for k, v in table.summary.record().items() if k not in ("seconds", "backend")}
+        for table in (found, expected)
     )
     assert ours == theirs
 
@@ -125,7 +126,7 @@ def test_options_of_labels_give_the_cpus_table(tmp_path, options):
     assert found.left_ids.equals(expected.left_ids)
     assert found.right_ids.equals(expected.right_ids)
     assert np.array_equal(found.left, expected.left)
-    assert found.summary["dropped_nulls"] == expected.summary["dropped_nulls"]
+    assert found.summary.dropped_nulls == expected.summary.dropped_nulls
 
 
 @pytest.mark.parametrize("ids", [
@@ -166,7 +167,7 @@ def what_was_read(source, asked, backend):
         table = read_edge_table(source, load_settings(ingest=asked).ingest, backend=backend)
     except BicliqError as error:
         return str(error)
-    told = {name: value for name, value in table.summary.items() if name not in ("seconds", "backend")}
+    told = {name: value for name, value in table.summary.record().items() if name not in ("seconds", "backend")}
     weight = None if table.weight is None else table.weight.tolist()
     sides = table.left.tolist(), table.right.tolist(), table.left_ids.to_pylist(), table.right_ids.to_pylist()
     return told, weight, *sides

@@ -34,7 +34,7 @@ def test_groups_of_random_tables_are_those_of_the_cpu(tmp_path, monkeypatch, sma
         path, asked = timed_table(tmp_path, number)
         policies = IngestSettings(**{name: asked[name] for name in READ})
         expected, found = (read_edge_table(path, policies, backend=on, in_step=True) for on in ("cpu", "cuda"))
-        assert found.summary["backend"] == "cuda"
+        assert found.summary.backend == "cuda"
         for column, values in expected.rows.columns().items():
             assert np.array_equal(found.rows.columns()[column], values), (path, column)
         assert_same(path, asked, "cuda", ON_THE_CARD)

@@ -42,7 +42,6 @@ def full_card(request, monkeypatch):
     rmm.mr.set_current_device_resource(rmm.mr.LimitingResourceAdaptor(whole, request.param))
     for name in ("AUTO_BYTES", "AUTO_PATHS", "AUTO_SECONDS", "AUTO_TIES"):
         monkeypatch.setattr(where, name, 0)
-    monkeypatch.setattr(fallback, "_reasons", [])
     yield
     rmm.mr.set_current_device_resource(whole)
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 BASE = [
     "bicliq.pipeline.bounds",
+    "bicliq.pipeline.levels",
     "bicliq.pipeline.settings_file",
     "bicliq.pipeline.variables",
     "bicliq.pipeline.words",
@@ -57,6 +58,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     ],
     "bicliq.pipeline": [],
     "bicliq.pipeline.bounds": [],
+    "bicliq.pipeline.levels": [],
     "bicliq.pipeline.settings_file": [],
     "bicliq.pipeline.variables": [],
     "bicliq.pipeline.words": [],
@@ -69,6 +71,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     "bicliq.pipeline.settings": [
         "bicliq.pipeline.bounds",
         "bicliq.pipeline.errors",
+        "bicliq.pipeline.levels",
         "bicliq.pipeline.settings_file",
         "bicliq.pipeline.times",
         "bicliq.pipeline.variables",

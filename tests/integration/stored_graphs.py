@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from bicliq import kernels
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.store.account import Summary
 from bicliq.pipeline.store.folder import Folder
 from bicliq.pipeline.store.labels import label_hashes, labels_table
 from bicliq.pipeline.store.layout import Store
@@ -28,7 +29,7 @@ def put_graph(store: Store, graph: BipartiteGraph) -> str:
     tables = {"edges.parquet": graph.to_batches(), "left_ids.parquet": left_ids, "right_ids.parquet": right_ids}
     sizes = {"n_left": graph.n_left, "n_right": graph.n_right, "n_edges": graph.n_edges}
     stored = tuple(folder.write_table(name, table) for name, table in tables.items())
-    folder.write(StoredGraph.at, StoredGraph(stored=stored, **sizes, summary={}, seconds={}))
+    folder.write(StoredGraph.at, StoredGraph(stored=stored, **sizes, summary=Summary(), seconds={}))
     return graph.digest
 
 

@@ -98,7 +98,7 @@ def test_what_several_files_have_in_common_is_said_once(tmp_path):
     for name in ("1.csv", "2.csv", "3.csv"):
         write(tmp_path, "user,item\nann,jam\n", name)
     summary = read_edge_table(str(tmp_path / "*.csv")).summary
-    (sentence,) = summary["assumed"]
+    (sentence,) = summary.assumed
     assert "1.csv and 2 more: line 1 (user, item) was taken for names of columns" in sentence
 
 
@@ -110,7 +110,7 @@ def test_counts_of_what_was_noted_are_added_up(tmp_path, monkeypatch):
     monkeypatch.setattr(ingest_stage, "read_batches", noting)
     for name in ("1.csv", "2.csv"):
         write(tmp_path, "user,item\nann,jam\n", name)
-    assert read_edge_table(str(tmp_path / "*.csv")).summary["noted"] == {"stripped": 4}
+    assert read_edge_table(str(tmp_path / "*.csv")).summary.noted == {"stripped": 4}
 
 
 def test_objects_of_python_have_the_account(tmp_path, caplog):

@@ -62,7 +62,7 @@ def test_a_watch_checks_every_batch(tmp_path, capsys, rows, threshold, said):
     assert "nothing was joined" in error
     assert record_of(tmp_path) == before
     assert invoke(asked("watch", folder, tmp_path, *threshold, "--on-fail", "flag")) == 0
-    states = {check["name"]: check["state"] for check in record_of(tmp_path).update.checks}
+    states = {check.name: check.state for check in record_of(tmp_path).update.checks}
     assert states[said.split(":")[0]] == "fail"
     assert verify_store(Store.open(str(tmp_path / "s"))).problems == []
 
@@ -81,7 +81,7 @@ def test_an_update_checks_its_table(tmp_path, capsys, rows, threshold, said):
 
 def test_the_settings_file_holds_for_updates_too(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "bicliq.toml").write_text("[checks]\nlabels_fail = 0.5\n")
+    (tmp_path / "bicliq.toml").write_text("[checks]\nlabels_above = ':0.5'\n")
     assert invoke(asked("run", put(tmp_path / "a.csv", FEW), tmp_path)) == 0
     assert invoke(asked("update", put(tmp_path / "b.csv", STRANGE), tmp_path)) == 2
     assert "labels: 1 is above 0.5" in capsys.readouterr().err

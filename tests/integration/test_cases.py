@@ -140,7 +140,7 @@ def test_zeros_of_a_matrix_are_counted_and_no_edges():
     assert bicliq.count(source, 2, 2) == 0
     assert bicliq.clique(source).size == 2
     summary = read_edge_table(source).summary
-    assert (summary["rows_read"], summary["dropped_by_value"], summary["edges"]) == (4, 1, 3)
+    assert (summary.rows_read, summary.dropped_by_value, summary.edges) == (4, 1, 3)
 
 
 def test_a_clique_tells_the_entries_of_a_matrix_that_are_no_edges(tmp_path, capsys):

@@ -32,11 +32,11 @@ def asked(tmp_path, **checks):
 
 
 def values(record) -> dict[str, tuple[str, float | None]]:
-    return {check["name"]: (check["state"], check["value"]) for check in record.checks}
+    return {check.name: (check.state, check.value) for check in record.checks}
 
 
 def test_each_check_is_measured_and_stands_in_the_manifest(tmp_path, table):
-    settings = asked(tmp_path, labels_warn=0.9)
+    settings = asked(tmp_path, labels_above=0.9)
     first = run(write(table, 100), settings)
     paths = values(first)["paths"][1]
     assert values(first) == {
@@ -56,7 +56,7 @@ def test_each_check_is_measured_and_stands_in_the_manifest(tmp_path, table):
 
 def test_a_value_above_its_threshold_warns_or_fails(tmp_path, table, caplog):
     run(write(table, 100), asked(tmp_path))
-    checks = {"rows_warn": 0.05, "rows_fail": 0.5, "degree_warn": 15, "degree_fail": 15, "on_fail": "flag"}
+    checks = {"rows_above": "0.05:0.5", "degree_above": "15:15", "on_fail": "flag"}
     record = run(write(table, 120), asked(tmp_path, **checks))
     assert {name: state for name, (state, _) in values(record).items() if state != "pass"} == {
         "rows": "warn",
@@ -67,7 +67,7 @@ def test_a_value_above_its_threshold_warns_or_fails(tmp_path, table, caplog):
 
 
 def test_a_failed_check_stops_the_run_before_its_search_and_can_be_overruled(tmp_path, table):
-    settings = asked(tmp_path, rows_fail=0.5)
+    settings = asked(tmp_path, rows_above=":0.5")
     run(write(table, 100), settings)
     with pytest.raises(InputError, match=r"rows: 0\.9 is above 0\.5.*bicliq resume") as failure:
         run(write(table, 10), settings)
@@ -79,7 +79,7 @@ def test_a_failed_check_stops_the_run_before_its_search_and_can_be_overruled(tmp
 
 
 def test_what_failed_is_not_what_the_next_run_is_compared_with(tmp_path, table):
-    settings = asked(tmp_path, rows_fail=0.5)
+    settings = asked(tmp_path, rows_above=":0.5")
     run(write(table, 100), settings)
     with pytest.raises(InputError):
         run(write(table, 10), settings)
@@ -88,7 +88,10 @@ def test_what_failed_is_not_what_the_next_run_is_compared_with(tmp_path, table):
 
 def test_rows_that_are_dropped_count(tmp_path, table):
     settings = load_settings(
-        store=str(tmp_path / "store"), cluster={"local": True}, ingest={"nulls": "drop"}, checks={"dropped_fail": 0.2}
+        store=str(tmp_path / "store"),
+        cluster={"local": True},
+        ingest={"nulls": "drop"},
+        checks={"dropped_above": ":0.2"},
     )
     assert values(run(write(table, 80, [",x\n"] * 20), settings))["dropped"] == ("pass", 0.2)
     with pytest.raises(InputError, match="dropped: 0"):
@@ -96,7 +99,7 @@ def test_rows_that_are_dropped_count(tmp_path, table):
 
 
 def test_labels_of_numbers_are_compared_with_those_of_text(tmp_path, table):
-    settings = asked(tmp_path, labels_warn=0.3)
+    settings = asked(tmp_path, labels_above=0.3)
     table.write_text("user,item\n1,1\n2,2\n")
     run(str(table), settings)
     table.write_text("user,item\n1,1\n2,2\nx,1\n")
@@ -134,7 +137,7 @@ def test_a_count_in_a_store_checks_its_input_as_a_run_does(tmp_path, table, caps
     assert invoke(["run", write(table, 100), *store]) == 0
     count = ["count", write(table, 120), "1", "2", *store]
     capsys.readouterr()
-    assert invoke([*count, "--rows-warn", "0.1", "--json"]) == 0
+    assert invoke([*count, "--rows-above", "0.1", "--json"]) == 0
     checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
     assert (checks["rows"]["state"], checks["rows"]["value"]) == ("warn", 0.2)
     assert invoke([*count, "--degree-fail", "3"]) == 2
@@ -150,7 +153,7 @@ def test_a_count_in_a_store_checks_its_input_as_a_run_does(tmp_path, table, caps
 
 @pytest.mark.usefixtures("prefect_server")
 def test_the_flow_shows_its_checks_and_stops_at_one_that_fails(tmp_path, table, prefect_server):
-    settings = {"store": str(tmp_path / "s"), "cluster": {"local": True}, "checks": {"rows_fail": 0.5}}
+    settings = {"store": str(tmp_path / "s"), "cluster": {"local": True}, "checks": {"rows_above": ":0.5"}}
     record = etl(write(table, 100), settings)
     assert "| degree | pass | 15 | – | – |" in artifacts(prefect_server)[f"report-{record['run']}"]["data"]
     with pytest.raises(InputError, match="fails its checks"):

@@ -14,7 +14,6 @@ from bicliq import kernels
 from bicliq.flows.cli import invoke
 from bicliq.kernels.cuda import clique as cuda_clique
 from bicliq.pipeline.graphs.cores import cores_by_halving
-from bicliq.pipeline.placement import fallback
 from bicliq.pipeline.questions import clique, clique_by_cores
 from bicliq.pipeline.questions.clique import CliqueQuestion, find_clique
 from bicliq.pipeline.stages.in_memory import read_undirected
@@ -35,7 +34,6 @@ def gpus(monkeypatch):
     monkeypatch.setattr(cuda_clique, "cards", cards)
     monkeypatch.setattr(kernels, "why_not", lambda backend: None)
     monkeypatch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
-    monkeypatch.setattr(fallback, "_reasons", [])
     return used
 
 

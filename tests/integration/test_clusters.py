@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import multiprocessing
 import os
 import re
 import signal
@@ -20,7 +21,9 @@ from distributed import Client, LocalCluster
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.placement import cluster
 from bicliq.pipeline.placement.cluster import open_cluster
-from bicliq.pipeline.run import run
+from bicliq.pipeline.questions.count import count_run
+from bicliq.pipeline.questions.count_asked import CountAsked
+from bicliq.pipeline.run import Observer, run
 from bicliq.pipeline.settings import ClusterSettings, load_settings
 from bicliq.pipeline.store.results import open_run
 from tests.integration.server import wait_for
@@ -189,6 +192,35 @@ def test_a_worker_that_dies_again_is_started_again():
             os.kill(pid, signal.SIGKILL)
         assert len(died) == 2
         assert client.submit(os.getpid, pure=False).result(240) not in died
+
+
+def workers_besides(before: list[multiprocessing.Process]) -> set[multiprocessing.Process]:
+    return {*multiprocessing.active_children()} - {*before}
+
+
+@pytest.mark.parametrize("ask", [run, lambda source, *how: count_run(source, CountAsked(2, 2), *how)])
+def test_workers_that_are_asked_for_start_while_the_table_is_read(tmp_path, ask):
+    settings = load_settings(
+        store=str(tmp_path / "store"), data_backend="cpu", search={"backend": "cpu"}, cluster={"workers": 1}
+    )
+    links, before = [], multiprocessing.active_children()
+
+    def no_row_before_a_worker_has_started(rows, size):
+        wait_for(lambda: workers_besides(before), 60)
+
+    observer = Observer(rows=no_row_before_a_worker_has_started, dashboard=links.append)
+    assert ask(str(DATA / "UCforum.adj"), settings, observer).n_edges == 7_089
+    assert len(links) == 1
+    assert not workers_besides(before)  # it was the cluster that searched, and there was no other
+
+
+def test_workers_that_started_for_a_table_that_is_refused_are_closed(tmp_path):
+    before = multiprocessing.active_children()
+    settings = load_settings(store=str(tmp_path / "store"), cluster={"workers": 1})
+    (tmp_path / "edges.csv").write_text("left,right\na,b\n" + "a,b,c,d\n")
+    with pytest.raises(InputError, match="line 3"):
+        run(str(tmp_path / "edges.csv"), settings)
+    wait_for(lambda: not workers_besides(before), 60)
 
 
 def test_a_cluster_that_scales_itself_grows_from_nothing(tmp_path, table):

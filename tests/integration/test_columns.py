@@ -57,15 +57,15 @@ def test_one_name_does_not_say_which_column_the_other_is(orders):
 def test_named_columns_are_read_and_said(orders):
     table = read(orders, left="customer", right="item", weight="price", min_weight=0)
     assert edges_of(table) == EDGES
-    assert table.summary["columns"] == {"left": "customer", "right": "item", "weight": "price"}
-    assert table.summary["labels"] == {"left": "text", "right": "text"}
+    assert table.summary.columns == {"left": "customer", "right": "item", "weight": "price"}
+    assert table.summary.labels == {"left": "text", "right": "text"}
 
 
 def test_the_columns_that_are_left_over_are_the_sides_where_they_are_two(tmp_path):
     (tmp_path / "t.csv").write_text("when,who,what,w\n2020-01-01,ann,lamp,1\n2021-01-01,bob,lamp,2\n")
     table = read(tmp_path / "t.csv", weight="w", time="when", since="2020-06-01", min_weight=1)
     assert edges_of(table) == {("bob", "lamp")}
-    assert table.summary["columns"] == {"left": "who", "right": "what", "weight": "w", "time": "when"}
+    assert table.summary.columns == {"left": "who", "right": "what", "weight": "w", "time": "when"}
 
 
 def test_columns_called_left_and_right_are_the_sides(tmp_path):
@@ -108,7 +108,7 @@ def test_columns_of_a_fixed_format_cannot_be_chosen(tmp_path, name, text):
         read(tmp_path / name, left="1", right="0")
     with pytest.raises(InputError, match="numbers its vertices"):
         read(tmp_path / name, ids="text")
-    assert set(read(tmp_path / name).summary["columns"]) == {"left", "right"}
+    assert set(read(tmp_path / name).summary.columns) == {"left", "right"}
 
 
 # ---- several files -------------------------------------------------------------------------------
@@ -151,8 +151,8 @@ def test_a_part_that_holds_a_header_only_has_no_rows(tmp_path):
     parts = write_parts(tmp_path, "user,item\n1,5\n", "user,item\n", "user,item\n2,6\n")
     table = read(parts, left="0", right="1", header=True)
     assert edges_of(table) == {(1, 5), (2, 6)}
-    assert table.summary["rows_read"] == 2
-    assert table.summary["source"]["files"] == 3
+    assert table.summary.rows_read == 2
+    assert table.summary.source.files == 3
 
 
 def test_files_without_header_lose_no_row_where_that_is_said(tmp_path):
@@ -174,7 +174,7 @@ def test_ragged_lines_are_counted_in_the_file_that_they_are_of(tmp_path):
     (tmp_path / "b.mtx").write_text(head + "3 3\n1 2\n")
     table = read(tmp_path / "*.mtx", ragged="drop")
     assert edges_of(table) == {(1, 1), (3, 3), (1, 2)}
-    assert (table.summary["rows_read"], table.summary["dropped_ragged"]) == (4, 1)
+    assert (table.summary.rows_read, table.summary.dropped_ragged) == (4, 1)
 
 
 def test_a_folder_of_tables_of_two_formats_is_refused(tmp_path):

@@ -90,7 +90,7 @@ def test_a_version_written_whole_is_a_run_like_any_other(forum, way, capsys):
     assert (record["version"], record["digest"]) == (before.run, before.manifest.digest)
     after = open_run(forum.store)
     assert (after.run, after.manifest.digest) == (record["run"], before.manifest.digest)
-    assert after.manifest.largest["n_edges"] == before.manifest.largest["n_edges"]
+    assert after.manifest.largest.n_edges == before.manifest.largest.n_edges
     assert sorted(after.table().to_pylist(), key=str) == sorted(before.table().to_pylist(), key=str)
     assert after.manifest.created == before.manifest.created
     assert after.folder.record().layered is None

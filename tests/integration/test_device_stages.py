@@ -129,7 +129,7 @@ def test_a_table_that_fills_the_card_is_read_by_the_cpu(tmp_path, card: Card, ta
     monkeypatch.setattr(cudf, "read_csv", full, raising=False)
     expected = ingest(table, Store.open(str(tmp_path / "cpu")), backend="cpu")
     found = ingest(table, Store.open(str(tmp_path / "auto")), backend="auto")
-    assert (found.graph, found.summary["backend"]) == (expected.graph, "cpu")
+    assert (found.graph, found.summary.backend) == (expected.graph, "cpu")
     said = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
     assert len([line for line in said if "the GPU is given up" in line]) == 1
     assert all("was taken for names" in line for line in said if "the GPU is given up" not in line)
@@ -162,7 +162,7 @@ def test_projections_are_those_of_the_cpu_also_where_the_card_fills_up(card: Car
     found = project_table(table, "left", min_shared, backend="auto")
     assert on_gpu(found)
     for share in (1, 0.9, 0.5, 0.1, 0):
-        fallback._reasons.clear()
+        fallback.reasons.clear()
         card.has_left(int(share * card.used) if share < 1 else ENOUGH)
         found = project_table(table, "left", min_shared, backend="auto")
         assert on_gpu(found) == (share == 1)
@@ -176,7 +176,7 @@ def test_undirected_tables_lie_on_the_gpu_or_where_it_is_full_on_the_host(card: 
     card.has_left(1000)
     assert not on_gpu(read_undirected(table, backend="auto"))
     assert not on_gpu(read_sides(table, "left", backend="auto")[0])
-    fallback._reasons.clear()
+    fallback.reasons.clear()
     with pytest.raises(AskedBackendError, match="too little"):
         read_undirected(table, backend="cuda")
 
@@ -193,7 +193,7 @@ def test_a_card_that_fills_up_in_the_cores_of_a_clique_search_is_the_cpus_work(c
     assert "cores" in found["seconds"]
     used, sizes = card.used, set()
     for left in range(0, used, max(used // 40, 1)):
-        fallback._reasons.clear()
+        fallback.reasons.clear()
         card.has_left(left)
         again = answer(table, question, data_backend="auto", backend="cpu")
         sizes.add((again["size"], again["proven"], again["n_edges"]))
@@ -208,7 +208,7 @@ def test_a_card_that_is_full_only_for_the_cores_says_so_to_who_asked_for_it(card
 
     monkeypatch.setattr(cliques, "cores_by_halving", full)
     assert answer(table, CliqueQuestion(project="left"), data_backend="auto", backend="cpu")["proven"]
-    fallback._reasons.clear()
+    fallback.reasons.clear()
     with pytest.raises(AskedBackendError, match="too little free memory"):
         answer(table, CliqueQuestion(project="left"), data_backend="cuda", backend="cpu")
 
@@ -311,7 +311,7 @@ def test_a_run_whose_card_fills_up_at_any_point_finds_what_the_cpu_finds(card: C
     assert found("whole", "auto") == expected
     used = card.used
     for i, left in enumerate(range(0, used, used // 12)):
-        fallback._reasons.clear()
+        fallback.reasons.clear()
         card.has_left(left)
         assert found(f"full {i}", "auto") == expected
         assert fallback.given_up() is not None

@@ -36,7 +36,7 @@ def test_a_named_encoding_is_read(tmp_path, encoding, packed):
     table = read(path, encoding=encoding)
     assert table.left_ids.to_pylist() == ["José", "Zoë"]
     assert table.right_ids.to_pylist() == ["Öl"]
-    assert table.summary["columns"] == {"left": "Käufer", "right": "Ware"}
+    assert table.summary.columns == {"left": "Käufer", "right": "Ware"}
 
 
 def test_a_large_file_keeps_its_lines_over_the_chunks_that_are_decoded(tmp_path):

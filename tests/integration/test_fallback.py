@@ -15,7 +15,7 @@ from bicliq import kernels
 from bicliq.kernels import card_count
 from bicliq.kernels.cuda.device import MEMORY_VARIABLE
 from bicliq.pipeline.errors import AskedBackendError, BackendError, BicliqError
-from bicliq.pipeline.placement import device, fallback, where
+from bicliq.pipeline.placement import device, where
 from bicliq.pipeline.placement.device import why_no_data_on_device
 from bicliq.pipeline.placement.where import Placement, place_run, place_search
 from bicliq.pipeline.questions import count, count_partitions
@@ -30,7 +30,7 @@ from bicliq.pipeline.stages.verify import verify
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.update import update
-from tests import host_cupy, host_kernels
+from tests import host_counts, host_cupy
 from tests.host_cupy import HostCupy
 from tests.integration.stored_graphs import put_graph
 from tests.integration.test_resume import GRAPH
@@ -76,7 +76,6 @@ def failing_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "stream_maximal_bicliques", lost)
     monkeypatch.setattr(kernels, "why_not", lambda backend: None)
     monkeypatch.setattr(where, "AUTO_PATHS", 0)
-    monkeypatch.setattr(fallback, "_reasons", [])
 
 
 def placed(backend: str) -> Placement:
@@ -124,7 +123,6 @@ def looks_like_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that seems to have what the data path on a GPU needs, and has not."""
     monkeypatch.setattr(device, "why_no_data_on_device", lambda: None)
     monkeypatch.setattr(device, "cudf_and_cupy", not_there)
-    monkeypatch.setattr(fallback, "_reasons", [])
 
 
 @pytest.mark.usefixtures("looks_like_a_gpu")
@@ -169,7 +167,6 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     monkeypatch.setattr(kernels, "why_not", lambda backend: None)
     monkeypatch.setattr(where, "AUTO_FOUND", 0)
     monkeypatch.setattr(where, "AUTO_PATHS", 0)
-    monkeypatch.setattr(fallback, "_reasons", [])
     return store, str(tmp_path / "new.csv")
 
 
@@ -204,8 +201,7 @@ def counting_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[HostCupy]:
     monkeypatch.setattr(count, "NOT_WORTH", None)
     monkeypatch.setattr(count_partitions, "NOT_WORTH", None)
     monkeypatch.setattr(where, "AUTO_PATHS", 0)
-    monkeypatch.setattr(fallback, "_reasons", [])
-    with host_cupy.installed(HostCupy(host_kernels.COUNTS, memory=1 << 24), monkeypatch) as cupy:
+    with host_cupy.installed(HostCupy(host_counts.COUNTS, memory=1 << 24), monkeypatch) as cupy:
         yield cupy
 
 

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from rich.console import Console
 
+import bicliq
 from bicliq.flows.cli import console
 from bicliq.flows.cli.app import invoke
 from bicliq.pipeline.errors import BackendError, InputError
@@ -93,6 +95,21 @@ def test_vertices_of_high_degree_are_left_out_and_counted(table):
     record = find_in_table(path, FindAsked(top=1000, max_right_degree=most), settings_of())
     assert groups_of(record) == largest(all_groups([edge for edge in edges if degree[edge[1]] <= most]), 1000)
     assert record["left_out"] == {"max_right_degree": sum(d > most for d in degree.values())}
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ({"min_surprise": 99}, "there is none of these sizes that has a surprise of at least 99"),
+        ({"min_surprise": 99, "diverse": True}, "there is none of these sizes that adds a surprise of at least 99"),
+        ({"min_surprise": -50, "diverse": True}, "there is none of these sizes that adds any surprise"),
+        ({}, "nothing is beyond what chance gives in a table of these degrees"),
+    ],
+)
+def test_where_nothing_is_worth_what_was_asked_for_that_is_said(asked, why):
+    square = pa.table({"left": ["a", "a", "b", "b"], "right": ["x", "y", "x", "y"]})
+    found = bicliq.find(square, by="surprise", **asked)
+    assert (len(found), found.record["why_none"]) == (0, why)
 
 
 def test_surprise_counts_with_the_degrees_of_the_whole_table(table):

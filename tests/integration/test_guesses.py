@@ -35,7 +35,7 @@ def edges_of(table: EdgeTable) -> set[tuple[object, object]]:
 
 
 def said_of(source, **settings) -> str:
-    return "\n".join(read(source, **settings).summary["assumed"])
+    return "\n".join(read(source, **settings).summary.assumed)
 
 
 # ---- sets and baskets ----------------------------------------------------------------------------
@@ -47,15 +47,15 @@ MANY = "".join(f"t{i}\t\tg{i},0.5\n" for i in range(200))
 def test_genes_with_weights_are_genes_and_that_is_said(tmp_path):
     table = read(written(tmp_path, "e.gmt", "s1\t\tTP53,1.0\tEGFR,0.5\ns2\t\tTP53,0.25\tTP53,1e-3\t\n"))
     assert edges_of(table) == {("s1", "TP53"), ("s1", "EGFR"), ("s2", "TP53")}
-    assert table.summary["duplicates"] == 1
-    (said,) = table.summary["assumed"]
+    assert table.summary.duplicates == 1
+    (said,) = table.summary.assumed
     assert "'TP53,1.0'" in said
     assert "left out" in said
     with pytest.raises(InputError, match=r"line 202: 'KRAS' has no number"):
         read(written(tmp_path, "f.gmt", "s1\t\tTP53,1.0\n" + MANY + "s2\t\tKRAS\n"))
     plain = read(written(tmp_path, "g.gmt", "s1\t\t1,4-dioxane\t2,5\ns2\t\tTP53\n"))
     assert ("s1", "2,5") in edges_of(plain)
-    assert plain.summary["assumed"] == []
+    assert plain.summary.assumed == []
 
 
 NAMED_BASKETS = "T1,jam,milk\nT2,tea\nT3,jam,tea\n"
@@ -93,7 +93,7 @@ def test_baskets_that_have_names_are_several_files_and_hold_what_they_hold(tmp_p
     written(tmp_path, "2.dat", "T1 wine\nT3 tea\n")
     table = read(f"{tmp_path}/*.dat", format="baskets", left="0")
     assert edges_of(table) == {("T1", "jam"), ("T1", "tea"), ("T1", "wine"), ("T3", "tea")}
-    assert table.summary["noted"] == {"empty_rows": 1}
+    assert table.summary.noted == {"empty_rows": 1}
     with pytest.raises(InputError, match="left = '1'"):
         read(f"{tmp_path}/1.dat", format="baskets", left="1")
 
@@ -125,7 +125,7 @@ def test_entries_of_a_sparse_matrix_that_are_there_twice_are_summed():
         assert edges_of(table) == {(0, 1), (1, 0)}
         assert table.weight.tolist() == [2.0, 4.0]
     assert twice.nnz == 5  # what was given stays as it is
-    assert read(twice).summary["noted"]["summed_entries"] == 2
+    assert read(twice).summary.noted["summed_entries"] == 2
     assert bicliq.from_matrix(twice, ["a", "b"], ["x", "y"]).num_rows == 2
 
 
@@ -166,12 +166,12 @@ def test_labels_in_other_quotes_are_counted_and_said(tmp_path, marks, door):
     names = [f"{begin}{name}{end}" for name in ("jam", "tea")]
     path = written(tmp_path, "t.csv", "u,v\n" + "".join(f"ann,{name}\n" for name in names))
     table = read(path if door == "csv" else pd.DataFrame({"u": "ann", "v": names}))
-    assert table.summary["noted"] == {"quoted": 2}
-    assert f"2 labels of the right side are in quotes, as {names[0]!a}" in "\n".join(table.summary["assumed"])
+    assert table.summary.noted == {"quoted": 2}
+    assert f"2 labels of the right side are in quotes, as {names[0]!a}" in "\n".join(table.summary.assumed)
 
 
 def test_an_apostrophe_makes_no_quotes():
-    assert read(pd.DataFrame({"u": ["'s-Hertogenbosch", "rock'"], "v": ["a", "b"]})).summary["assumed"] == []
+    assert read(pd.DataFrame({"u": ["'s-Hertogenbosch", "rock'"], "v": ["a", "b"]})).summary.assumed == []
 
 
 @pytest.mark.parametrize(
@@ -188,17 +188,17 @@ def test_a_wrong_encoding_is_said_with_the_likely_one(tmp_path, true, given, lik
     text = "who,what\nJosé,café “noir“\nbob,tea\n"
     path = written(tmp_path, "t.csv", text.encode(true))
     table = read(path, encoding=given)
-    said = "\n".join(table.summary["assumed"])
+    said = "\n".join(table.summary.assumed)
     assert f"encoding = {likely!r}" in said
-    assert table.summary["noted"]["garbled"] >= 1
-    assert "garbled" not in read(path, encoding=likely).summary["noted"]
+    assert table.summary.noted["garbled"] >= 1
+    assert "garbled" not in read(path, encoding=likely).summary.noted
 
 
 def test_labels_that_were_garbled_before_are_said():
     table = read(pd.DataFrame({"u": ["JosÃ©", "bob"], "v": ["tea", "tea"]}))
-    assert "'Jos\\xc3\\xa9'" in (said := "\n".join(table.summary["assumed"])), said
+    assert "'Jos\\xc3\\xa9'" in (said := "\n".join(table.summary.assumed)), said
     assert "'Jos\\xe9'" in said
-    assert read(pd.DataFrame({"u": ["José", "SÃO", "Ã", "€5"], "v": list("abcd")})).summary["assumed"] == []
+    assert read(pd.DataFrame({"u": ["José", "SÃO", "Ã", "€5"], "v": list("abcd")})).summary.assumed == []
 
 
 @pytest.mark.parametrize("door", ["csv", "frame", "parquet"])
@@ -222,7 +222,7 @@ def test_a_line_of_blanks_alone_is_named(tmp_path, blanks):
     path = written(tmp_path, "t.csv", f"ann,jam\n{blanks}\nbob,jam\n")
     with pytest.raises(InputError, match=r"line 2: holds blanks alone; take it out, or drop such lines with ragged"):
         read(path)
-    assert read(path, ragged="drop").summary["dropped_ragged"] == 1
+    assert read(path, ragged="drop").summary.dropped_ragged == 1
 
 
 @pytest.mark.parametrize("ask", [bicliq.enumerate, bicliq.clique])

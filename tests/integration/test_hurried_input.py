@@ -203,6 +203,21 @@ def test_a_message_about_a_time_quotes_that_time_alone(tmp_path):
     assert "05-01" not in message
 
 
+def test_digits_beyond_the_microsecond_are_no_reason_to_refuse_a_time(tmp_path):
+    lines = ["u,v,t", "a,x,2026-11-28 10:00:00.123456789", "b,x,2026-11-28T10:00:01.1234567Z", "c,x,2026-11-28"]
+    (tmp_path / "t.csv").write_text("\n".join([*lines, ""]))
+    asked = {"left": "u", "right": "v", "time": "t"}
+    found = bicliq.find(tmp_path / "t.csv", **asked, in_step="1s", min_left=2)
+    (window,) = found.to_arrow()["windows"][0].as_py()
+    assert (window["start"].isoformat(), window["end"].isoformat()) == (
+        "2026-11-28T10:00:00.123456+00:00",
+        "2026-11-28T10:00:01.123456+00:00",
+    )
+    (tmp_path / "t.csv").write_text("\n".join([*lines, "d,x,2026-11-28 10:00:00.12345678x", ""]))
+    with pytest.raises(InputError, match=r"line 5.*'2026-11-28 10:00:00.12345678x' is neither"):
+        bicliq.find(tmp_path / "t.csv", **asked, in_step="1s")
+
+
 @pytest.mark.parametrize(("text", "settings", "edges"), [
     ("1,5;2\n2,5;3\n", {}, None),
     ("a;b,x\nc;d,x\n", {"header": False}, None),
@@ -237,14 +252,14 @@ def test_names_of_columns_amid_the_rows_are_said(tmp_path, mark, door):
 def test_labels_that_differ_in_what_is_not_seen_are_counted_and_said(tmp_path):
     (tmp_path / "t.csv").write_text("u,v\na\u200b,x\na,x\nb,x\u00ad\n")
     summary = read(tmp_path / "t.csv").summary
-    assert summary["noted"] == {"alike_but_for_unseen": 2}
-    assert any(r"as 'a' and 'a\u200b'" in sentence for sentence in summary["assumed"])
+    assert summary.noted == {"alike_but_for_unseen": 2}
+    assert any(r"as 'a' and 'a\u200b'" in sentence for sentence in summary.assumed)
 
 
 def test_names_of_people_are_no_lists(tmp_path):
     for names, said in (('"Smith, John"\n"Ó Briain, Máire"', 0), ('"jam, tea"\n"oil, tea"', 1)):
         (tmp_path / "t.csv").write_text("u,v\n" + "".join(f"{name},x\n" for name in names.split("\n")))
-        assert len(read(tmp_path / "t.csv").summary["assumed"]) == 1 + said
+        assert len(read(tmp_path / "t.csv").summary.assumed) == 1 + said
 
 
 @pytest.mark.parametrize(("text", "words"), [
@@ -317,7 +332,7 @@ def test_lists_and_matrices_have_the_heads_and_quotes_of_other_text(tmp_path, te
     (tmp_path / "t.txt").write_text(text)
     table = read(tmp_path / "t.txt", **settings)
     assert edges_of(table) == edges
-    assert any(said in sentence for sentence in table.summary["assumed"]) if said else not table.summary["assumed"]
+    assert any(said in sentence for sentence in table.summary.assumed) if said else not table.summary.assumed
 
 
 @pytest.mark.parametrize(("text", "settings"), [

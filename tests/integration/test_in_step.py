@@ -127,6 +127,8 @@ def test_a_link_that_everybody_shares_is_no_ring_and_a_ring_is_one(seed):
     nothing = bicliq.find(crowd(seed), **BY_CHANCE)
     assert (len(nothing), nothing.proven) == (0, True)
     assert "nothing is beyond what chance gives" in nothing.record["why_none"]
+    none = bicliq.find(crowd(seed), **BY_CHANCE, min_surprise=1e6)
+    assert none.record["why_none"] == "there is none of these sizes that has a surprise of at least 1e+06"
     largest = bicliq.find(crowd(seed), **BY_CHANCE | {"by": "edges"}, top=1)
     assert [group["right"] for group in largest] == [[5000]]
     (group,) = bicliq.find(crowd(seed, ring=True), **BY_CHANCE)

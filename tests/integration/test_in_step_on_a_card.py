@@ -175,7 +175,7 @@ def test_a_card_that_fills_up_leaves_the_rows_to_the_cpu(tmp_path, card: Card, s
     card.has_left(int(share * card.used))
     assert_same(path, asked, "auto", {**SORTED_THERE, "sorted": "cpu"})
     assert "the GPU has too little free memory" in (fallback.given_up() or "")
-    fallback._reasons.clear()
+    fallback.reasons.clear()
     with pytest.raises(AskedBackendError, match="the GPU has too little free memory"):
         answer(path, asked, "cuda")
 

@@ -56,15 +56,15 @@ def test_the_raw_and_the_prepared_form_of_a_graph_are_the_same_graph():
     raw, dense = read(DATA / "out.edit-nawiki"), read(DATA / "edit-nawiki.parquet")
     assert np.array_equal(raw.left, dense.left)
     assert np.array_equal(raw.right, dense.right)
-    assert raw.summary["rows_read"] == 70695
-    assert raw.summary["duplicates"] == 70695 - 25917
+    assert raw.summary.rows_read == 70695
+    assert raw.summary.duplicates == 70695 - 25917
 
 
 def test_strings_with_blanks_and_punctuation_keep_their_text():
     found = read(DATA / "movielens_tags.dat", left="2", right="1", delimiter=";", ragged="drop")
     assert "chick flick 212" in found.left_ids.to_pylist()
-    assert found.summary["dropped_ragged"] == 1
-    assert found.summary["rows_read"] == 5000
+    assert found.summary.dropped_ragged == 1
+    assert found.summary.rows_read == 5000
 
 
 def test_quoted_fields_may_hold_the_delimiter(tmp_path):
@@ -79,7 +79,7 @@ def test_labels_that_turn_out_to_be_text_are_text_from_the_first_row(tmp_path):
     assert found.left_ids.type == pa.string()
     assert found.right_ids.type == pa.int64()
     assert len(found.left_ids) == 200_001
-    assert found.summary["rows_read"] == 200_001
+    assert found.summary.rows_read == 200_001
 
 
 def test_dense_ids_are_ranks_so_the_order_of_rows_is_of_no_importance(tmp_path):
@@ -107,7 +107,7 @@ def test_wide_ranges_of_numbers_are_ranked_too(tmp_path):
 @pytest.mark.parametrize(("policy", "weight"), [("first", 1.0), ("sum", 5.0), ("max", 4.0)])
 def test_repeated_edges_are_united_by_policy(table, policy, weight):
     found = read(table, left="user", right="item", weight="weight", duplicates=policy)
-    assert found.summary["duplicates"] == 1
+    assert found.summary.duplicates == 1
     assert found.weight is not None
     assert found.weight[0] == weight
 
@@ -115,10 +115,10 @@ def test_repeated_edges_are_united_by_policy(table, policy, weight):
 def test_weights_and_times_filter_rows_before_they_are_united(table):
     light = read(table, left="user", right="item", weight="weight", min_weight=2)
     assert edges_of(light) == {("ann", "y"), ("bob", "x"), ("ann", "x")}
-    assert (light.summary["dropped_by_weight"], light.summary["duplicates"]) == (1, 0)
+    assert (light.summary.dropped_by_weight, light.summary.duplicates) == (1, 0)
     early = read(table, left="user", right="item", time="day", since="2020-02-01", until="2020-04-01")
     assert edges_of(early) == {("ann", "y"), ("bob", "x")}
-    assert early.summary["dropped_by_time"] == 2
+    assert early.summary.dropped_by_time == 2
 
 
 def test_nulls_and_equal_labels_are_dropped_only_when_asked(tmp_path):
@@ -127,7 +127,7 @@ def test_nulls_and_equal_labels_are_dropped_only_when_asked(tmp_path):
         read(tmp_path / "n.csv")
     found = read(tmp_path / "n.csv", nulls="drop", self_labels="drop")
     assert edges_of(found) == {("x", "y")}
-    assert (found.summary["dropped_nulls"], found.summary["dropped_self_labels"]) == (1, 1)
+    assert (found.summary.dropped_nulls, found.summary.dropped_self_labels) == (1, 1)
     with pytest.raises(InputError, match="'z'"):
         read(tmp_path / "n.csv", nulls="drop", self_labels="error")
 

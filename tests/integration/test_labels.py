@@ -51,7 +51,7 @@ def test_one_label_that_no_number_is_written_like_makes_its_side_text(tmp_path, 
     rows = [f"{i},{i % 7}" for i in range(70_000)]
     rows.insert(at, f"{odd},3")
     table = read(write(tmp_path, "user,item\n" + "\n".join(rows)))
-    assert table.summary["labels"] == {"left": "text", "right": "numbers"}
+    assert table.summary.labels == {"left": "text", "right": "numbers"}
     assert set(table.left_ids.to_pylist()) == {odd, *map(str, range(70_000))}
 
 
@@ -93,7 +93,7 @@ def test_a_word_for_a_missing_value_is_named_with_both_ways_out(tmp_path, word):
         assert words in str(caught.value)
     dropped = read(path, nulls="drop")
     assert edges_of(dropped) == {("x", 1)}
-    assert dropped.summary["dropped_nulls"] == 1
+    assert dropped.summary.dropped_nulls == 1
     assert edges_of(read(path, null_values=[])) == {("x", 1), (word, 2)}
 
 
@@ -105,7 +105,7 @@ def test_other_words_may_mean_a_missing_value(tmp_path):
     path = write(tmp_path, "a,b\n-1,1\nNA,2\n3,-\n4,\n")
     table = read(path, null_values="-1,-", nulls="drop")
     assert edges_of(table) == {("NA", 2)}
-    assert table.summary["dropped_nulls"] == 3
+    assert table.summary.dropped_nulls == 3
 
 
 def test_numbers_that_mean_a_missing_value_are_none(tmp_path):
@@ -126,7 +126,7 @@ def test_missing_weights_and_times_are_dropped_and_counted_like_ids(tmp_path):
         read(path, **options)
     table = read(path, nulls="drop", **options)
     assert edges_of(table) == {("x", 1)}
-    assert (table.summary["dropped_nulls"], table.summary["dropped_by_time"]) == (2, 0)
+    assert (table.summary.dropped_nulls, table.summary.dropped_by_time) == (2, 0)
 
 
 @pytest.mark.parametrize(("variable", "expected"), [("-,?", ("-", "?")), ("", ())])

@@ -52,7 +52,7 @@ def states(catalogue):
 
 
 def test_a_run_says_what_it_reads_and_what_it_wrote(tmp_path, catalogue):
-    record = run(EDGES, settings(tmp_path, catalogue.url, checks={"dropped_warn": 0.5}))
+    record = run(EDGES, settings(tmp_path, catalogue.url, checks={"dropped_above": 0.5}))
     assert {path for path, _ in catalogue.told} == {"/api/v1/lineage"}
     assert states(catalogue) == ["START", "COMPLETE"]
     start, end = (event for _, event in catalogue.told)

@@ -29,6 +29,7 @@ from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.records import Commit
 from bicliq.pipeline.store.results import open_run
+from bicliq.pipeline.store.sizes import Sizes
 from bicliq.pipeline.versions.compact import compact
 from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.update import update
@@ -119,7 +120,7 @@ def test_the_first_commit_stands_whatever_the_store_can_do(bucket, monkeypatch, 
             digest="0" * 16,
             seconds=0.0,
             complete=True,
-            sizes={},
+            sizes=Sizes().counts(),
             plan="p",
             backend="cpu",
             threads=1,

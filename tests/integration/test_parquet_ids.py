@@ -95,7 +95,7 @@ def test_whole_numbers_that_pandas_made_floats_for_a_missing_one_are_whole_numbe
         read_edge_table(tmp_path / "t.parquet")
     table = read_edge_table(tmp_path / "t.parquet", IngestSettings(nulls="drop"))
     assert table.left_ids.to_pylist() == [10, 30]
-    assert (table.summary["rows_read"], table.summary["dropped_nulls"]) == (3, 1)
+    assert (table.summary.rows_read, table.summary.dropped_nulls) == (3, 1)
 
 
 def test_names_with_points_are_columns_like_others(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -152,17 +153,17 @@ def test_the_last_run_of_a_source_is_found_among_others(tmp_path):
     store = Store.open(settings_of(tmp_path).store)
     for name, number in ((first, 0), (second, 1)):
         summary = store.run(name).graph.record().summary
-        check_input(store, name, {**summary, "rows_read": 2 * summary["rows_read"]}, CheckSettings())
+        check_input(store, name, replace(summary, rows_read=2 * summary.rows_read), CheckSettings())
         found = store.run(name).read(Checks)
-        assert (found.last, found.checks[0]["value"]) == (name, 1.0)
-        assert summary["source"]["uri"].endswith(f"{number}.csv")
+        assert (found.last, found.checks[0].value) == (name, 1.0)
+        assert summary.source.uri.endswith(f"{number}.csv")
 
 
 def test_nothing_of_the_log_is_written_again(tmp_path):
     """Of two publications at once the later one is the last of its table, whoever writes last."""
     first, asked = published(tmp_path, 0), settings_of(tmp_path)
     store = Store.open(asked.store)
-    source = store.run(first).graph.record().source["uri"]
+    source = store.run(first).graph.record().summary.source.uri
     before = {path: path.read_bytes() for path in (Path(store.path) / PLACE).iterdir()}
     (tmp_path / "0.csv").write_text("l,r\nu0,v0\nu0,v1\n")
     second = run(str(tmp_path / "0.csv"), asked).run

@@ -85,11 +85,11 @@ def test_text_is_the_same_table_from_every_place(places, name, packed):
     tables = [read_edge_table(f"{place}/{name}{packed}", IngestSettings(sides=sides)) for place in places.values()]
     for table in tables:
         assert len(table.left) == len(set(PAIRS))
-        assert table.summary["rows_read"] == N
+        assert table.summary.rows_read == N
         assert table.left.tolist() == tables[0].left.tolist()
         assert table.right.tolist() == tables[0].right.tolist()
 
 
 def test_a_bucket_of_text_is_one_table(places):
     table = read_edge_table(f"{places['bucket']}/t.csv*")
-    assert (table.summary["source"]["files"], table.summary["rows_read"]) == (len(PACKED), len(PACKED) * N)
+    assert (table.summary.source.files, table.summary.rows_read) == (len(PACKED), len(PACKED) * N)

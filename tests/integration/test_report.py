@@ -292,7 +292,7 @@ def test_a_table_that_is_run_again_is_compared_with_its_run_before(tmp_path):
 
 def test_expectation_checks_and_machine_are_there(groups, text):
     facts = gather(groups.run)
-    expected = [facts.expected["bicliques"], facts.manifest.bicliques]
+    expected = [facts.expected.bicliques, facts.manifest.bicliques]
     assert all(f"<td class='n'>{number:,}</td>" in text for number in expected)
     assert "most edges of a vertex" in text
     assert facts.manifest.machine["system"] in text

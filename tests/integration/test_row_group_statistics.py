@@ -15,10 +15,10 @@ from bicliq.pipeline.settings import PublishSettings
 from bicliq.pipeline.store.biclique_file import BicliqueWriter
 from bicliq.pipeline.store.biclique_reader import BicliqueReader, LargerSides
 from bicliq.pipeline.store.choice import Choice
+from bicliq.pipeline.store.largest import largest_rows
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.records import Commit
-from bicliq.pipeline.store.results import _largest_rows
 from bicliq.pipeline.store.sizes import Sizes
 from bicliq.pipeline.store.versions import Part
 from bicliq.pipeline.store.worth import By
@@ -36,7 +36,7 @@ def whole_part() -> Part:
         digest="",
         seconds=0.0,
         complete=True,
-        sizes=Sizes().record(),
+        sizes=Sizes().counts(),
         plan="",
         backend="cpu",
         threads=1,
@@ -94,7 +94,7 @@ def test_a_choice_of_all_or_nothing_reads_nothing(file, bounds) -> None:
 
 @pytest.mark.parametrize("by", [by for by in get_args(By) if by != "surprise"])
 def test_the_largest_are_found_in_the_row_groups_that_can_hold_them(file, by) -> None:
-    found = _largest_rows(file, whole_part(), 11, by, 0, Choice(), NOBODY)
+    found = largest_rows(file, whole_part(), 11, by, 0, Choice(), NOBODY)
     assert {(group, int(row)) for group, rows, _ in found for row in rows} == {
         *((5, row) for row in range(9)),
         *((4, row) for row in (7, 8)),
@@ -108,15 +108,13 @@ def test_a_stored_surprise_leaves_row_groups_unread() -> None:
     assert chosen(file, min_surprise=least) == [*((4, row) for row in range(3, 9)), *((5, row) for row in range(9))]
     assert file.read == {4, 5}
     file = written(("surprise",))
-    found = _largest_rows(file, whole_part(), 2, "surprise", -math.inf, Choice(), NOBODY)
+    found = largest_rows(file, whole_part(), 2, "surprise", -math.inf, Choice(), NOBODY)
     assert [(group, rows.tolist()) for group, rows, _ in found] == [(5, [7, 8])]
     assert file.read == {5}
 
 
 def test_what_is_smaller_than_the_largest_so_far_is_not_read(file) -> None:
-    assert _largest_rows(file, whole_part(), 3, "left", 55, Choice(), NOBODY) == []
+    assert largest_rows(file, whole_part(), 3, "left", 55, Choice(), NOBODY) == []
     assert not hasattr(file, "read")
-    (only,) = _largest_rows(
-        file, whole_part(), 3, "left", 54, Choice(), NOBODY
-    )  # of those as large, all are candidates
+    (only,) = largest_rows(file, whole_part(), 3, "left", 54, Choice(), NOBODY)  # of those as large, all are candidates
     assert (only[0], only[1].tolist()) == (5, [8])

@@ -36,8 +36,8 @@ def test_snap_stays_snap_and_says_what_it_leaves_out(tmp_path):
     signed = written(tmp_path, "s.txt", "# FromNodeId\tToNodeId\tSign\n1\t7\t-1\n2\t7\t1\n")
     table = read(signed, sides="columns")
     assert edges_of(table) == {(1, 7), (2, 7)}
-    assert "columns beyond the second, as '-1', were left out" in "\n".join(table.summary["assumed"])
-    assert read(signed, sides="columns", weight="weight").summary["assumed"] == []
+    assert "columns beyond the second, as '-1', were left out" in "\n".join(table.summary.assumed)
+    assert read(signed, sides="columns", weight="weight").summary.assumed == []
     with pytest.raises(InputError, match="one set of vertices"):
         read(written(tmp_path, "p.txt", "# FromNodeId\tToNodeId\n1\t7\n2\t7\n"))
 
@@ -186,7 +186,7 @@ def test_sums_of_columns_are_those_of_all_rows(tmp_path):
     assert len(head) > 1 << 17
     assert "column 'All' holds the sums" in said_of(written(tmp_path, "t.csv", head), format="matrix")
     table = read(written(tmp_path, "u.csv", head + "last,5,5,7\n"), format="matrix")
-    assert "holds the sums" not in "\n".join(table.summary["assumed"])
+    assert "holds the sums" not in "\n".join(table.summary.assumed)
 
 
 def test_entries_of_a_file_that_are_there_twice_are_said(tmp_path):
@@ -195,7 +195,7 @@ def test_entries_of_a_file_that_are_there_twice_are_said(tmp_path):
     assert "1 of its entries repeat others, of which the first counts" in said_of(path)
     summed = read(path, duplicates="sum")
     assert summed.weight.tolist() == [3.0, 5.0]
-    assert summed.summary["assumed"] == []
+    assert summed.summary.assumed == []
     assert said_of(written(tmp_path, "u.mtx", head + "1 2 2\n2 2 5\n")) == ""
 
 
@@ -245,7 +245,7 @@ def test_an_empty_set_as_python_writes_it_holds_nothing():
     frame = pd.DataFrame({"u": [1, 2, 3, 4], "v": ["{'a'}", "set()", "frozenset()", "{'b'}"]})
     table = read(frame, split=",")
     assert edges_of(table) == {(1, "a"), (4, "b")}
-    assert table.summary["noted"] == {"empty_lists": 2}
+    assert table.summary.noted == {"empty_lists": 2}
     with pytest.raises(InputError, match="looks like a list"):
         read(pd.DataFrame({"u": [1, 2], "v": ['{"a": 1}', '{"b": 2}']}), split=",")
 
@@ -259,7 +259,7 @@ def test_views_of_lists_lose_no_item(kind, text):
     table = pa.table({"u": [1, 2, 3, 4], "v": pa.array([["x"], ["y", "x"], [], None], kind(text))})
     found = read(table)
     assert edges_of(found) == {(1, "x"), (2, "x"), (2, "y")}
-    assert found.summary["noted"] == {"empty_lists": 1, "null_lists": 1}
+    assert found.summary.noted == {"empty_lists": 1, "null_lists": 1}
 
 
 def test_an_index_of_several_levels_gets_its_cure():

@@ -9,14 +9,11 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from bicliq.flows.cli import invoke
 from bicliq.pipeline.errors import DamageError, InputError, StorageError
-from bicliq.pipeline.questions.clique import CliqueQuestion, answer
 from bicliq.pipeline.questions.count_asked import CountAsked
 from bicliq.pipeline.questions.count_partitions import count_partition, count_partitions, plan_count
 from bicliq.pipeline.questions.count_tables import publish_counts
@@ -27,7 +24,7 @@ from bicliq.pipeline.stages.plan import plan
 from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.search import search_partition
 from bicliq.pipeline.stages.search_run import search_run
-from bicliq.pipeline.stages.verify import verify, verify_store
+from bicliq.pipeline.stages.verify import examine, verify, verify_store
 from bicliq.pipeline.store.commits import data_name, partition_name
 from bicliq.pipeline.store.inventory import take_inventory
 from bicliq.pipeline.store.layout import STORE_FILE, Store
@@ -49,6 +46,13 @@ def store(tmp_path):
 
 def planned(store, partitions=4, **search):
     return plan(store, put_graph(store, GRAPH), SearchSettings(**search), PlanSettings(partitions=partitions)).run
+
+
+def counted(store):
+    settings, asked = settings_of(store, plan={"partitions": 2}), CountAsked(2, 2)
+    run, method = plan_count(store, put_graph(store, GRAPH), asked, settings)
+    publish_counts(store, run, asked, method, count_partitions(store, run, asked, method, settings))
+    return run
 
 
 def published(store, partitions=4):
@@ -104,12 +108,7 @@ def test_commands_say_how_far_a_run_is(store, capsys, caplog):
 
 
 def test_a_count_is_not_taken_for_an_enumeration(store, capsys):
-    graph = put_graph(store, GRAPH)
-    settings = settings_of(store, plan={"partitions": 2})
-    asked = CountAsked(2, 2)
-    run, method = plan_count(store, graph, asked, settings)
-    counted = count_partitions(store, run, asked, method, settings)
-    publish_counts(store, run, asked, method, counted)
+    run = counted(store)
     opened = open_run(store, run)
     assert (opened.state.name, opened.state.complete) == ("count", True)
     for read in (opened.table, opened.top, opened.dataset, opened.to_dask):
@@ -120,8 +119,8 @@ def test_a_count_is_not_taken_for_an_enumeration(store, capsys):
     assert invoke(["resume", run, "--store", store.uri, "--local"]) == 2
     assert "this run is a count" in capsys.readouterr().err
     assert said(capsys, "runs", "--store", store.uri)["runs"][0]["counts"] == ["one-p2-q2"]
-    whole = plan(store, graph, SearchSettings(min_left=2, min_right=2, side="left"), settings.plan).run
-    assert whole != run
+    search, two = SearchSettings(min_left=2, min_right=2, side="left"), PlanSettings(partitions=2)
+    assert plan(store, store.run(run).record().graph, search, two).run != run
 
 
 def test_the_latest_run_is_the_one_that_was_published_last(store, capsys):
@@ -349,6 +348,30 @@ def test_the_next_search_of_a_partition_removes_what_a_killed_one_left(store):
     assert open_run(store).table().num_rows == len(ANSWER)
 
 
+def test_a_run_that_is_published_between_two_looks_of_verify_is_no_damage(store):
+    run = published(store)
+    folder, manifest = store.run(run), store.run(run).read_bytes("manifest.json")
+    folder.unpublish()
+    with folder.claim_run("share"):  # as a resumed run does, from its last commit to its manifest
+        assert verify_store(store).problems == []
+    seen = take_inventory(store)
+    assert [found.problems for found in examine(store, seen)] == [
+        [f"runs/{run}/manifest.json: it is missing, though all is searched; resume the run"]
+    ]
+    folder.write_bytes("manifest.json", manifest)
+    assert [found.problems for found in examine(store, seen)] == [[]]
+
+
+def test_counts_that_are_put_together_between_two_looks_of_verify_are_no_damage(store):
+    run = counted(store)
+    folder, record = store.run(run), store.run(run).read_bytes("counts.json")
+    folder.remove("counts.json")
+    seen = take_inventory(store)
+    assert any("it is missing" in problem for found in examine(store, seen) for problem in found.problems)
+    folder.write_bytes("counts.json", record)
+    assert [found.problems for found in examine(store, seen)] == [[]]
+
+
 def test_a_subgraph_whose_record_was_never_written_is_no_damage(store):
     run = planned(store)
     write_partitions(store, run)
@@ -404,46 +427,6 @@ def test_two_searches_and_a_limited_one_at_once_end_whole(store):
     search_run(store, run)
     assert publish(store, run).digest == digest_of(ANSWER)
     assert verify(store, run).problems == []
-
-
-# ---- cliques -------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def dense(tmp_path):
-    u, v = np.nonzero(np.triu(np.random.default_rng(5).random((300, 300)) < 0.9, 1))
-    pq.write_table(pa.table({"u": u, "v": v}), tmp_path / "dense.parquet")
-    return str(tmp_path / "dense.parquet")
-
-
-def test_a_smaller_clique_that_is_not_proven_never_replaces_a_larger_one(store, dense, monkeypatch):
-    import bicliq.pipeline.questions.clique as cliques
-
-    first = answer(dense, CliqueQuestion(time_limit=0.3), store=store)
-    assert not first["proven"]
-    find = cliques.find_clique
-    monkeypatch.setattr(
-        cliques,
-        "find_clique",
-        lambda *a, **o: {**(f := find(*a, **o)), "size": 3, "members": f["members"][:3], "proven": False},
-    )
-    again = answer(dense, CliqueQuestion(time_limit=0.01), store=store)
-    assert again["earlier"]
-    assert (again["size"], again["members"]) == (first["size"], first["members"])
-    assert verify_store(store).problems == []
-    assert len(list(store.root.files("cliques"))) == 3  # record, table, lock
-
-
-def test_a_damaged_clique_is_searched_again(store, tmp_path, caplog):
-    (tmp_path / "square.csv").write_text("u,v\n1,2\n2,3\n3,1\n3,4\n")
-    first = answer(str(tmp_path / "square.csv"), CliqueQuestion(), store=store)
-    (table,) = (name for name in store.root.files("cliques") if name.endswith(".parquet"))
-    flip_a_bit(store.root, table)
-    again = answer(str(tmp_path / "square.csv"), CliqueQuestion(), store=store)
-    assert "clique is searched again" in caplog.text
-    assert again["members"] == first["members"]
-    assert answer(str(tmp_path / "square.csv"), CliqueQuestion(), store=store)["found"]
-    assert verify_store(store).problems == []
 
 
 # ---- places --------------------------------------------------------------------------------------

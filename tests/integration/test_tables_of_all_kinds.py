@@ -164,12 +164,17 @@ def test_lists_of_two_are_baskets_where_that_is_said():
 def test_zeros_and_missing_entries_are_counted(tmp_path):
     matrix = sp.coo_array((np.array([1, 0, np.nan, 3]), ([0, 0, 1, 1], [0, 1, 0, 1])))
     summary = read_edge_table(matrix, IngestSettings(nulls="drop", min_value=2)).summary
-    assert [summary[name] for name in ("rows_read", "dropped_nulls", "dropped_by_value", "edges")] == [4, 1, 2, 1]
+    assert [getattr(summary, name) for name in ("rows_read", "dropped_nulls", "dropped_by_value", "edges")] == [
+        4,
+        1,
+        2,
+        1,
+    ]
 
 
 def test_lists_that_hold_nothing_are_counted():
     table = pa.table({"u": ["a", "b", "c"], "v": pa.array([["x", "y"], [], None], pa.list_(pa.string()))})
-    assert read_edge_table(table).summary["noted"] == {"empty_lists": 1, "null_lists": 1}
+    assert read_edge_table(table).summary.noted == {"empty_lists": 1, "null_lists": 1}
 
 
 def test_a_missing_cell_is_named_or_dropped():
@@ -190,7 +195,7 @@ def test_cells_are_weights_where_these_are_asked_for(tmp_path):
 
 def test_what_was_taken_for_names_is_said(tmp_path):
     (tmp_path / "m.csv").write_text("name,jam,tea\nann,1,1\nbob,0,1\n")
-    assumed = read_edge_table(str(tmp_path / "m.csv"), IngestSettings(format="matrix")).summary["assumed"]
+    assumed = read_edge_table(str(tmp_path / "m.csv"), IngestSettings(format="matrix")).summary.assumed
     assert [sentence.partition(": ")[2].partition(";")[0] for sentence in assumed] == [
         "line 1 ('name', 'jam', 'tea') was taken for names of columns",
         "column 0 ('name') was taken for names of rows",

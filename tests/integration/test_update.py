@@ -21,6 +21,7 @@ from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.verify import verify, verify_store
 from bicliq.pipeline.stages.verify_roots import EVERY_ROOT
 from bicliq.pipeline.store.layout import Store
+from bicliq.pipeline.store.records import Reading
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.store.versions import APPEARED, VANISHED, Layer
 from bicliq.pipeline.versions import way
@@ -183,8 +184,8 @@ def test_columns_policies_and_thresholds_are_those_of_the_run(tmp_path):
         csv(tmp_path / "all.csv", rows + more, head), settings.model_copy(update={"store": str(tmp_path / "t")})
     )
     assert (found.bicliques, found.digest) == (whole.bicliques, whole.digest)
-    known = {"format": "csv", "columns": {"left": "user", "right": "item", "weight": "stars"},
-             "policies": {"duplicates": "sum", "min_weight": None}}  # fmt: skip
+    columns = {"left": "user", "right": "item", "weight": "stars"}
+    known = Reading("csv", columns, {"duplicates": "sum", "min_weight": None})
     reading = reading_of(str(tmp_path / "more.csv"), known, load_settings().ingest, delete=True)
     assert (reading.left, reading.weight, reading.duplicates) == ("user", None, "first")
     with pytest.raises(InputError, match="min_weight 2"):

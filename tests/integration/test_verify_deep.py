@@ -77,7 +77,7 @@ def forge(store: Store, name: str, number: int, change: Callable[[Rows], Rows]) 
         stored=(sink.file(commit.file),),
         rows=len(table),
         digest=f"{digest & MASK:016x}",
-        sizes=sizes.record(),
+        sizes=sizes.counts(),
     )
     folder.write(Commit.name(number), forged)
     publish(store, name)
@@ -306,7 +306,7 @@ def test_each_run_below_a_version_is_looked_at_once(tmp_path, monkeypatch) -> No
     store, base = searched(tmp_path)
     names = [base, *(f"version-{number:02}" for number in range(40))]
     asked, manifest = store.run(base).record(), store.run(base).published()
-    graph, changed = asked.graph, LayerRows(rows=0, digest="0" * 16, sizes={}, partitions=[], columns="both")
+    changed = LayerRows(rows=0, digest="0" * 16, sizes=Sizes().counts(), partitions=[], columns="both")
     for number, name in enumerate(names[1:], 1):
         layers = [*names[max(number - 3, 1) : number], name]
         layered = Version(base=base, layers=layers, appeared=changed, vanished=changed, manifest=manifest)
@@ -315,8 +315,8 @@ def test_each_run_below_a_version_is_looked_at_once(tmp_path, monkeypatch) -> No
     read: list[str] = []
     real = Folder.read_bytes
     monkeypatch.setattr(Folder, "read_bytes", lambda self, name: read.append(name.split("/")[1]) or real(self, name))
-    assert set(places_of(store, names[-1])) == {f"graphs/{graph}", *(f"runs/{name}" for name in names)}
-    assert sorted(read) == sorted([graph, *names])
+    assert set(places_of(store, names[-1])) == {f"graphs/{asked.graph}", *(f"runs/{name}" for name in names)}
+    assert sorted(read) == sorted([asked.graph, *names])
 
 
 # ---- the command ---------------------------------------------------------------------------------

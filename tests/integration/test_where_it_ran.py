@@ -10,7 +10,7 @@ import pytest
 from bicliq import kernels
 from bicliq.kernels.cpu import load_extension
 from bicliq.pipeline.errors import BackendError
-from bicliq.pipeline.placement import fallback, where
+from bicliq.pipeline.placement import where
 from bicliq.pipeline.questions.clique import CliqueQuestion, answer
 from bicliq.pipeline.questions.count import count_run, count_table
 from bicliq.pipeline.questions.count_asked import NOT_WORTH, CountAsked
@@ -65,7 +65,6 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(kernels, "why_not", lambda backend: None)
     monkeypatch.setattr(where, "AUTO_PATHS", 0)
     monkeypatch.setattr(where, "AUTO_SECONDS", 0)
-    monkeypatch.setattr(fallback, "_reasons", [])
     return left
 
 
@@ -120,7 +119,7 @@ def test_a_count_for_which_a_gpu_was_asked_starts_a_cluster_of_gpus(tmp_path, mo
     """As far as it goes without one."""
     opened = []
 
-    def open_cluster(settings, backend="cpu", data_backend="cuda"):
+    def open_cluster(settings, backend="cpu", data_backend="cuda", ahead=None):
         opened.append((settings.workers, backend, data_backend))
         raise BackendError("no CUDA device")
 

@@ -113,7 +113,7 @@ def test_rows_that_come_too_late_change_nothing_and_are_counted(tmp_path):
     mixed = update(table(tmp_path / "c.csv", [("eve", "jam", 0), ("eve", "tea", 2)]), settings)
     assert (mixed.edges, mixed.unchanged, mixed.gone) == (1, 0, 0)
     graph = open_run(settings.store).store.graph(mixed.graph).record()
-    assert graph.summary["dropped_by_window"] == 1
+    assert graph.summary.dropped_by_window == 1
     assert graph.n_left == base.n_left + 1
 
 

@@ -107,7 +107,7 @@ def test_rows_before_the_window_are_told_wherever_an_update_is(tmp_path, capsys)
     folder = Store.open(str(store))
     version = folder.run(latest_run(folder)).record()
     assert version.update.dropped_by_window == 1
-    assert folder.graph(version.graph).record().summary["dropped_by_window"] == 1
+    assert folder.graph(version.graph).record().summary.dropped_by_window == 1
 
 
 @pytest.mark.parametrize("jump", ["a lot", "-1", "nan", ""])

@@ -159,7 +159,7 @@ def test_what_a_gpu_has_judged_is_what_the_cpu_finds(batch, least, threads, in_g
         patch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
         if in_groups:
             patch.setattr("bicliq.kernels.changes.PATHS_A_SEARCH", 20)
-            patch.setattr("bicliq.kernels.changes.COPIED_AT_ONCE", 3)
+            patch.setattr("bicliq.kernels.sharing.COPIED_AT_ONCE", 3)
         gpu = HostCupy({**host_kernels.ENUMERATION, **host_changes.CHANGES})
         with host_cupy.installed(gpu, patch), tuned(Tuning(most_multiprocessors=1)):
             found = found_by(*batch, least, threads=threads, backend="cuda")
@@ -325,22 +325,7 @@ def test_rows_of_smaller_sides_are_of_the_same_bicliques(
         columns = lists.left_offsets, lists.left, lists.right_offsets, lists.right
         assert rows.digest == kernels.set_digest(*columns, *hashes)
         assert len(rows) == len(lists)
-        laid_out = kernels.LaidOutRows(rows)
-        told, partitions = [], [partition for partition, _ in laid_out.groups]
-        assert partitions == sorted(partitions)
-        for i, (partition, n) in enumerate(laid_out.groups):
-            batch = laid_out.batch(i)
-            assert len(batch) == n <= packing.most_rows
-            assert n == 1 or len(batch.smaller) <= packing.most_ids
-            if packing.partition is not None and packing.by_partition == kind:
-                assert set(packing.partition[batch.root].tolist()) == {partition}
-            else:
-                assert partition == 0
-            sides = np.split(batch.smaller, batch.offsets[1:-1])
-            told += zip(
-                map(tuple, sides), batch.n_left.tolist(), batch.n_right.tolist(), batch.root.tolist(), strict=True
-            )
-        assert sorted(told) == sorted(
+        assert told_by(rows, packing, partitioned=packing.by_partition == kind) == sorted(
             (
                 left if len(left) <= len(right) else right,
                 len(left),
@@ -349,6 +334,24 @@ def test_rows_of_smaller_sides_are_of_the_same_bicliques(
             )
             for left, right in listed(lists)
         )
+
+
+def told_by(rows, packing, *, partitioned):
+    """Smaller sides, sizes and roots of rows, which are packed as was asked."""
+    laid_out = kernels.LaidOutRows(rows)
+    told, partitions = [], [partition for partition, _ in laid_out.groups]
+    assert partitions == sorted(partitions)
+    for i, (partition, n) in enumerate(laid_out.groups):
+        batch = laid_out.batch(i)
+        assert len(batch) == n <= packing.most_rows
+        assert n == 1 or len(batch.smaller) <= packing.most_ids
+        if packing.partition is not None and partitioned:
+            assert set(packing.partition[batch.root].tolist()) == {partition}
+        else:
+            assert partition == 0
+        sides = map(tuple, np.split(batch.smaller, batch.offsets[1:-1]))
+        told += zip(sides, batch.n_left.tolist(), batch.n_right.tolist(), batch.root.tolist(), strict=True)
+    return sorted(told)
 
 
 def of_scratch(edges, n_left, n_right, least):

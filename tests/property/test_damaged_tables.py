@@ -97,10 +97,10 @@ def test_a_damaged_table_is_refused_or_every_row_of_it_is_counted(folder, name, 
 def check_counts(found: EdgeTable) -> None:
     """Every row is an edge, one that was there, or dropped for a reason."""
     summary = found.summary
-    dropped = sum(value for key, value in summary.items() if key.startswith("dropped"))
-    assert summary["rows_read"] == summary["edges"] + summary["duplicates"] + dropped
-    assert summary["edges"] == len(found.left) == len(found.right)
-    assert len(set(zip(found.left.tolist(), found.right.tolist(), strict=True))) == summary["edges"]
+    dropped = summary.dropped
+    assert summary.rows_read == summary.edges + summary.duplicates + dropped
+    assert summary.edges == len(found.left) == len(found.right)
+    assert len(set(zip(found.left.tolist(), found.right.tolist(), strict=True))) == summary.edges
     for ids, labels in ((found.left, found.left_ids), (found.right, found.right_ids)):
         assert sorted(set(ids.tolist())) == list(range(len(labels))), "every label has an edge"
 
@@ -122,5 +122,5 @@ def test_every_row_of_every_format_is_an_edge_as_a_plain_parse_has_it(folder, ki
     left, right = found.left_ids.to_pylist(), found.right_ids.to_pylist()
     pairs = {(left[u], right[v]) for u, v in zip(found.left.tolist(), found.right.tolist(), strict=True)}
     assert pairs == set(rows)
-    assert found.summary["rows_read"] == len(rows)
-    assert found.summary["duplicates"] == len(rows) - len(set(rows))
+    assert found.summary.rows_read == len(rows)
+    assert found.summary.duplicates == len(rows) - len(set(rows))

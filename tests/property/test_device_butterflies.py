@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bicliq import kernels
 from bicliq.kernels.cuda import butterflies
 from bicliq.kernels.cuda.device import MEMORY_VARIABLE
-from tests import host_cupy, host_kernels, real_graphs
+from tests import host_counts, host_cupy, real_graphs
 from tests.host_cupy import HostCupy
 from tests.nightly import drawn
 from tests.property.test_counting import complete, csr_of, graphs, random_graph, skewed_graph
@@ -27,7 +27,7 @@ def gpu():
     """A machine whose GPU is this one's processor."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
-        with host_cupy.installed(HostCupy(host_kernels.COUNTS, memory=MEMORY), patch) as cupy:
+        with host_cupy.installed(HostCupy(host_counts.COUNTS, memory=MEMORY), patch) as cupy:
             yield cupy
 
 

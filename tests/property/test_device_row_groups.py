@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bicliq import kernels
 from bicliq.kernels.contracts import CODECS, Compression
-from bicliq.kernels.cuda import nvcomp, row_groups
+from bicliq.kernels.cuda import nvcomp, pages, row_groups
 from bicliq.kernels.cuda.row_groups import encode_on_device
 from bicliq.kernels.errors import BackendError
 from bicliq.kernels.output import Columns
@@ -71,7 +71,7 @@ def written(batches: list[Any], publish: PublishSettings, *, device: bool) -> tu
     with writer:
         for batch in batches:
             writer.write(on_device(batch) if device else batch)
-    return file.getvalue(), writer.sizes.record()
+    return file.getvalue(), writer.sizes.counts()
 
 
 IDS = st.integers(0, 20) | st.integers(0, 400) | st.integers(0, 2**17)
@@ -169,7 +169,7 @@ def test_an_empty_side_is_refused(gpu: HostCupy) -> None:
 
 def test_a_side_that_no_page_holds_is_refused(gpu: HostCupy, monkeypatch) -> None:
     longest = row_groups.PAGE_VALUES + row_groups.LONGEST_SIDE
-    assert row_groups._list_bytes(np.int64(longest), row_groups.PLAIN_WIDTH) <= 16 << 20
+    assert pages.list_bytes(np.int64(longest), pages.PLAIN_WIDTH) <= 16 << 20
     monkeypatch.setattr(row_groups, "LONGEST_SIDE", 499)
     with pytest.raises(BackendError, match="500 vertices on one side, and a GPU encodes up to 499"):
         list(encode_on_device(on_device(batch_of([(list(range(500)), [1], 0)])), "none"))

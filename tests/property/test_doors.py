@@ -32,7 +32,10 @@ MATRIX, BASKETS = {"format": "matrix"}, {"format": "baskets"}
 
 
 def door(make: Door) -> Door:
-    """Add a way in: what it makes of a table is a source, and how it is read."""
+    """Add a way in: what it makes of a table is a source, and how it is read.
+
+    Labels end on their position, as r0 and c0, or are positions; those from 1 are in `FROM_1`.
+    """
     DOORS[make.__name__] = make
     return make
 

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bicliq import kernels
-from bicliq.kernels.finding import OBJECTIVES
 from bicliq.kernels.surprise import SURPRISE_UNIT
+from bicliq.kernels.worth import OBJECTIVES
 from tests.nightly import drawn
 from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
 from tests.reference.brute_force import maximal_bicliques

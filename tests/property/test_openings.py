@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda.finding import TIE_BITS
-from bicliq.kernels.finding import NO_VALUE, NONE, OBJECTIVES
 from bicliq.kernels.surprise import SurpriseTerms
+from bicliq.kernels.worth import NO_VALUE, NONE, OBJECTIVES
 from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
 from tests.property.test_finding import FEW, SOME, Reference, some_sizes
 

@@ -60,7 +60,7 @@ def outcome(source: object, asked: IngestSettings, limit: int | None) -> tuple[o
     of = {name.split("-")[0].split(".")[0]: file for name, file in stored.items()}  # an attempt is in the name
     labels = [of[f"{side}_ids"].checksum for side in ("left", "right")]
     edges = store.graph(record.graph).read_table(of["edges"])
-    summary = {name: value for name, value in record.summary.items() if name not in ("seconds", "sorted_runs")}
+    summary = {name: value for name, value in record.summary.record().items() if name not in ("seconds", "sorted_runs")}
     return record.graph, record.n_left, record.n_right, record.n_edges, labels, edges.to_pydict(), summary
 
 
@@ -112,12 +112,12 @@ def test_a_table_in_memory_can_be_sorted_on_disk():
     in_memory = outcome(source, IngestSettings(), None)
     with small_runs(1, 1):
         assert outcome(source, IngestSettings(), ALWAYS_RUNS) == in_memory
-        assert ingest(source, fresh_store(), memory_limit=ALWAYS_RUNS).summary["sorted_runs"] == 4
+        assert ingest(source, fresh_store(), memory_limit=ALWAYS_RUNS).summary.sorted_runs == 4
 
 
 def test_a_table_that_fits_is_read_in_memory():
     record: GraphRecord = ingest(pa.table({"l": [3, 1], "r": [1, 1]}), fresh_store(), memory_limit=1)
-    assert "sorted_runs" not in record.summary
+    assert record.summary.sorted_runs is None
 
 
 def test_labels_that_do_not_fit_are_refused_with_a_limit_that_would_do():

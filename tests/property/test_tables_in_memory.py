@@ -63,7 +63,7 @@ def outcome(source: Any, asked: IngestSettings) -> Any:
         found = read_edge_table(source, asked)
     except InputError as error:
         return str(error).split(", row", 1)[-1].split(": ", 1)[-1]
-    summary = {name: value for name, value in found.summary.items() if name not in ("source", "seconds")}
+    summary = {name: value for name, value in found.summary.record().items() if name not in ("source", "seconds")}
     return *_graph(found), summary | {"assumed": [said.split(": ", 1)[1] for said in summary["assumed"]]}
 
 

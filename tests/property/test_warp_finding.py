@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bicliq.kernels._cpu_warps import find_best
-from bicliq.kernels.finding import NO_VALUE, OBJECTIVES
+from bicliq.kernels.worth import NO_VALUE, OBJECTIVES
 from tests.nightly import part_of
 from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
 from tests.property.test_finding import FEW, SOME, Found, Reference, some_sizes

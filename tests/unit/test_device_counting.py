@@ -12,6 +12,7 @@ from bicliq import kernels
 from bicliq.kernels.counting import checked_request
 from bicliq.kernels.cpu import load_extension, wait_for
 from bicliq.kernels.cuda import counting as cuda_count
+from bicliq.kernels.cuda import table
 from bicliq.kernels.host_count import started_count
 
 WORTH_A_ROUND = 50
@@ -68,3 +69,8 @@ def test_a_gpu_that_is_not_there_is_a_clear_error():
         pytest.skip("there is a GPU")
     with pytest.raises(kernels.BackendError, match=r"'cuda' cannot run here: .*use the CPU backend"):
         kernels.count_bicliques(*random_graph(0, 5, 5, 0.5), 2, 2, backend="cuda")
+
+
+def test_cells_are_places_of_three_numbers():
+    cells = table.TreeCells(3, 5, 7)
+    assert cells.n_cells == 4 * 8 * 6

@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 
 from bicliq import kernels
-from bicliq.kernels.cuda import clique, counting, device, enumeration, finding, search_memory, start, stream, table
-from bicliq.kernels.cuda.program import Struct
+from bicliq.kernels.cuda import clique, counting, device, enumeration, finding, search_memory, start, stream
 from bicliq.kernels.cuda.search_program import Tuning, tuned
-from bicliq.kernels.finding import OBJECTIVES
+from bicliq.kernels.worth import OBJECTIVES
 from bicliq.pipeline.placement import where
 from bicliq.pipeline.run import check_machines
 from bicliq.pipeline.settings import load_settings
-from tests import dimacs, host_cupy, host_kernels
+from tests import dimacs, host_counts, host_cupy, host_kernels
 from tests.emulated_gpu import run_clique_groups
 from tests.host_cupy import HostCupy
 
@@ -53,7 +52,7 @@ CLIQUES = {"search_cliques": search_cliques, "build_clique_roots": build_clique_
 def gpu(monkeypatch):
     """A machine whose GPU is this one's processor."""
     monkeypatch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
-    functions = {**host_kernels.ENUMERATION, **host_kernels.COUNTS, **CLIQUES}
+    functions = {**host_kernels.ENUMERATION, **host_counts.COUNTS, **CLIQUES}
     with host_cupy.installed(HostCupy(functions), monkeypatch) as cupy, tuned(Tuning(most_multiprocessors=1)):
         yield cupy
 
@@ -378,8 +377,7 @@ def test_counts_are_those_of_the_cpu(name, side):
 
 @pytest.mark.usefixtures("gpu")
 def test_parts_of_the_roots_add_up():
-    graph = GRAPHS["dense"]
-    roots = np.random.default_rng(0).permutation(10)
+    graph, roots = GRAPHS["dense"], np.random.default_rng(0).permutation(10)
     parts = [kernels.count_bicliques(*graph, 3, 2, side="left", roots=roots[k::3], backend="cuda") for k in range(3)]
     assert sum(part.count for part in parts) == kernels.count_bicliques(*graph, 3, 2).count
 
@@ -387,15 +385,14 @@ def test_parts_of_the_roots_add_up():
 def test_a_count_whose_roots_do_not_fit_goes_by_halves(gpu, monkeypatch):
     monkeypatch.setattr(counting, "LARGEST_ARENA_BYTES", 4 * 3 * host_kernels.ARENA_WORDS_A_ROOT)
     told: list[kernels.Progress] = []
-    found = kernels.count_bicliques(
-        *GRAPHS["dense"], 3, 2, side="left", method="levels", backend="cuda", progress=told.append
-    )
+    asked: dict[str, Any] = {"side": "left", "method": "levels", "backend": "cuda"}
+    found = kernels.count_bicliques(*GRAPHS["dense"], 3, 2, **asked, progress=told.append)
     assert found.count == kernels.count_bicliques(*GRAPHS["dense"], 3, 2).count
     assert gpu.launches.count("count_roots") > len(told) > 1
     assert told[-1].roots_done == told[-1].n_roots == found.work
     monkeypatch.setattr(counting, "LARGEST_ARENA_BYTES", 4)
     with pytest.raises(kernels.BackendError, match="the largest root does not fit"):
-        kernels.count_bicliques(*GRAPHS["dense"], 3, 2, side="left", method="levels", backend="cuda")
+        kernels.count_bicliques(*GRAPHS["dense"], 3, 2, **asked)
 
 
 @pytest.mark.usefixtures("gpu")
@@ -417,9 +414,8 @@ def test_tables_are_those_of_the_cpu(gpu, side):
 @pytest.mark.usefixtures("gpu")
 def test_a_table_that_does_not_fit_is_an_error(monkeypatch):
     monkeypatch.setenv(device.MEMORY_VARIABLE, "4096")
-    with pytest.raises(
-        kernels.BackendError, match=r"1 blocks of this search need .* does not hold; use the CPU backend"
-    ):
+    said = r"1 blocks of this search need .* does not hold; use the CPU backend"
+    with pytest.raises(kernels.BackendError, match=said):
         kernels.count_all_bicliques(*GRAPHS["dense"], 9, 9, backend="cuda")
 
 
@@ -502,17 +498,3 @@ def test_a_card_that_is_full_is_an_error(gpu, monkeypatch):
     with pytest.raises(kernels.BackendError, match="too little free memory for this search"):
         COUNT(*GRAPHS["dense"], backend="cuda")
     assert card.given_back == 1
-
-
-def test_fields_without_a_value_and_values_without_a_field_are_errors():
-    struct = Struct.of_words("Range", "begin", "end")
-    assert struct.unpacked(struct.packed({"begin": 3, "end": 2**64 - 1})) == {"begin": 3, "end": 2**64 - 1}
-    with pytest.raises(ValueError, match=r"Range lacks \['end'\]"):
-        struct.packed({"begin": 1})
-    with pytest.raises(ValueError, match=r"has no \['stop'\]"):
-        struct.packed({"begin": 1, "end": 2, "stop": 3})
-
-
-def test_cells_are_places_of_three_numbers():
-    cells = table.TreeCells(3, 5, 7)
-    assert cells.n_cells == 4 * 8 * 6

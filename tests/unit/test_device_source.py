@@ -219,3 +219,12 @@ def test_all_that_the_drivers_ask_for_is_among_the_instances() -> None:
     assert set(asked) <= set(instances())
     sources = {path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*.cu")}
     assert {program.source for program in PROGRAMS.values()} == sources
+
+
+def test_fields_without_a_value_and_values_without_a_field_are_errors():
+    struct = Struct.of_words("Range", "begin", "end")
+    assert struct.unpacked(struct.packed({"begin": 3, "end": 2**64 - 1})) == {"begin": 3, "end": 2**64 - 1}
+    with pytest.raises(ValueError, match=r"Range lacks \['end'\]"):
+        struct.packed({"begin": 1})
+    with pytest.raises(ValueError, match=r"has no \['stop'\]"):
+        struct.packed({"begin": 1, "end": 2, "stop": 3})

@@ -18,7 +18,7 @@ from benchmarks.stops import CALLS, Csr, random_rows, ticking
 from bicliq import kernels
 from bicliq.kernels.contracts import CODECS, Method, Side
 from bicliq.kernels.cpu import load_extension
-from bicliq.kernels.finding import OBJECTIVES
+from bicliq.kernels.worth import OBJECTIVES
 
 EMPTY, NO_STARTS = np.zeros(0, np.int32), np.zeros(0, np.int64)
 NO_TERMS = NO_STARTS, NO_STARTS, NO_STARTS, NO_STARTS, EMPTY, 0, 0

@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_folder_or_a_glob_is_one_table(folder, pattern):
     found = read(f"{folder}/{pattern}")
     assert edges_of(found) == {(1, 5), (2, 5), (2, 6), (3, 5)}
-    assert found.summary["source"]["files"] == 2
+    assert found.summary.source.files == 2
 
 
 def test_a_glob_goes_through_any_file_system(folder):

@@ -84,7 +84,7 @@ def test_text_in_csv_is_the_same_graph_as_numbers_in_parquet(tmp_path):
     generate(str(tmp_path / "numbers.parquet"), 50, 70, 900)
     text, numbers = (read_edge_table(str(tmp_path / name)) for name in ("text.csv", "numbers.parquet"))
     assert len(text.left) == len(numbers.left)
-    assert text.summary["duplicates"] == numbers.summary["duplicates"]
+    assert text.summary.duplicates == numbers.summary.duplicates
     assert sorted(text.left_ids.to_pylist()) == sorted(f"u{i}" for i in numbers.left_ids.to_pylist())
 
 

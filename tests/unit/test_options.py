@@ -19,6 +19,7 @@ from bicliq.flows.cli.commands import Room
 from bicliq.flows.cli.options import CONTRADICTIONS, PANELS, TAKES, settings_options
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.settings import (
+    CheckSettings,
     IngestSettings,
     Settings,
     fields_of,
@@ -43,6 +44,7 @@ TEXTS = {
     "fold": "case",
     "webhook": "https://hooks.example.com/x",
     "lineage": "http://catalogue.example.com:5000",
+    **{f"{name}_above": "0.2:0.5" for name in ("rows", "dropped", "labels", "degree", "paths")},
 }
 COMPANIONS = {"search.on_limit": {("search", "max_bicliques"): "7"}}
 """Settings that one needs beside it."""
@@ -124,6 +126,32 @@ def test_an_option_a_variable_and_the_file_give_the_same_settings(path, nowhere,
     by_file = load_settings()
     assert by_option == by_variable == by_file
     assert set_of(by_option, path) != FIELDS[path].default
+
+
+@pytest.mark.parametrize("check", ["rows", "dropped", "labels", "degree", "paths"])
+def test_thresholds_of_a_check_have_the_names_of_before_still(check, nowhere, monkeypatch):
+    now = settings_of_line([f"--{check}-above", "0.2:0.5"])
+    assert settings_of_line([f"--{check}-warn", "0.2", f"--{check}-fail", "0.5"]) == now
+    assert settings_of_line([f"--{check}-fail", "0.5"]) == settings_of_line([f"--{check}-above", ":0.5"])
+    monkeypatch.setenv(f"BICLIQ__CHECKS__{check.upper()}_WARN", "0.2")
+    (nowhere / SETTINGS_FILE).write_text(f"[checks]\n{check}_fail = 0.5\n")
+    assert load_settings() == now
+    with pytest.raises(InputError, match=rf"checks: {check}_warn is a part of {check}_above by now"):
+        settings_of_line([f"--{check}-above", "0.2"])
+    assert load_settings(**now.model_dump(mode="json", exclude={"checks"})).checks == now.checks
+    with pytest.raises(InputError, match=rf"checks: {check}_fail 'x': write a number"):
+        settings_of_line([f"--{check}-fail", "x"])
+    assert CheckSettings.model_validate({f"{check}_warn": None, f"{check}_fail": None}) == CheckSettings()
+
+
+@pytest.mark.parametrize("text", ["", ":", "0.1:0.2:0.3", "many", "-1", "nan", "true", "0.1;0.5"])
+def test_thresholds_that_are_none_are_refused(text):
+    with pytest.raises(InputError, match=r"setting checks.rows_above .*warns.*fails"):
+        load_settings(checks={"rows_above": text})
+    with pytest.raises(InputError, match=r"setting checks.labels_above '0.5:1.5': a share is 1 at most"):
+        load_settings(checks={"labels_above": "0.5:1.5"})
+    with pytest.raises(InputError, match=r"setting checks.labels_warn .*: a share is 1 at most"):
+        load_settings(checks={"labels_warn": 2})
 
 
 @pytest.mark.parametrize("path", FIELDS, ids=NAMED.get)

@@ -24,7 +24,7 @@ def test_every_setting_and_command_is_there():
     assert all(f"| `{path[-1]}` | " in settings for path, _ in fields_of())
     page = commands_page()
     assert all(f"\n## bicliq {name}\n" in page for name in ("run", "show", "export", "report"))
-    assert "[search](settings.md#search)" in page
-    assert "`bicliq export FILE [OPTIONS]`" in page
-    assert "`bicliq show [RUN] [OPTIONS]`" in page
+    assert "Settings: *ingest*, *search*" in page
+    assert "`bicliq export FILE`" in page
+    assert "`bicliq show [RUN]`" in page
     assert "bicliq top" not in page, "an alias"

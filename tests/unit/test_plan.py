@@ -10,10 +10,10 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.placement.where import place_run
 from bicliq.pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings
-from bicliq.pipeline.stages.expected import Expected
 from bicliq.pipeline.stages.ingest import ingest
 from bicliq.pipeline.stages.plan import BYTES_PER_EDGE, BYTES_PER_VERTEX, choose_side, plan, plan_partitions, run_id
 from bicliq.pipeline.stages.worth import FOUND_A_PARTITION, Worth, worth_to
+from bicliq.pipeline.store.entries import Expected
 from bicliq.pipeline.store.layout import Store
 
 

@@ -16,9 +16,9 @@ def test_parts_add_up_to_the_whole(pairs: list[tuple[int, int]], cut: int) -> No
     whole.add(left, right)
     for piece in (slice(cut), slice(cut, None)):
         parts.add(left[piece], right[piece])
-    assert parts.record() == whole.record()
+    assert parts.counts() == whole.counts()
     assert whole.left == sorted((int(n), int((left == n).sum())) for n in set(left.tolist()))
     edges = left.astype(np.int64) * right
     assert whole.largest is not None
-    assert whole.largest["n_edges"] == edges.max()
-    assert whole.largest["n_left"] == left[edges == edges.max()].max()
+    assert whole.largest.n_edges == edges.max()
+    assert whole.largest.n_left == left[edges == edges.max()].max()

@@ -16,11 +16,12 @@ import xxhash
 from bicliq.pipeline.errors import DamageError, InputError, StorageError
 from bicliq.pipeline.settings import PlanSettings, PublishSettings, SearchSettings
 from bicliq.pipeline.store.commits import data_name
-from bicliq.pipeline.store.folder import storage_errors
+from bicliq.pipeline.store.file_systems import storage_errors
 from bicliq.pipeline.store.inventory import take_inventory
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.records import Commit, PlanRecord, Pruned, RunRecord
+from bicliq.pipeline.store.sizes import Sizes
 
 COMMIT = Commit(
     stored=(StoredFile(data_name(3), 10, "aa"),),
@@ -29,7 +30,7 @@ COMMIT = Commit(
     digest="00000000000000ff",
     seconds=0.5,
     complete=True,
-    sizes={},
+    sizes=Sizes().counts(),
     plan="p",
     backend="cpu-avx2",
     threads=2,
@@ -353,7 +354,7 @@ def test_an_object_without_bytes_is_damaged_and_one_that_cannot_be_read_is_not(t
 
 
 def test_a_claim_that_another_process_holds_for_long_is_said_to_be_waited_for(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("bicliq.pipeline.store.folder.WAITS_IN_SILENCE", 0.1)
+    monkeypatch.setattr("bicliq.pipeline.store.local_disk.WAITS_IN_SILENCE", 0.1)
     root = Store.open(str(tmp_path / "store")).root
     taken = threading.Event()
 

@@ -32,11 +32,6 @@ MUCH = {"n_edges": AUTO_BYTES, "paths": LITTLE_TO_SEARCH + 1}
 HERE = ClusterSettings(local=True)
 
 
-@pytest.fixture(autouse=True)
-def nothing_failed(monkeypatch):
-    monkeypatch.setattr(fallback, "_reasons", [])
-
-
 @pytest.fixture
 def gpu(monkeypatch):
     """A machine that seems to have a GPU and all of its libraries."""
@@ -197,7 +192,7 @@ def test_a_cluster_of_gpus_that_does_not_start_becomes_one_of_cores(monkeypatch,
     opened = []
 
     class Cluster:
-        def __init__(self, settings, backend="cpu", data_backend="cuda"):
+        def __init__(self, settings, backend="cpu", data_backend="cuda", ahead=None):
             opened.append(backend)
             if backend == "cuda":
                 raise RuntimeError("cudaErrorNoDevice")
@@ -213,7 +208,7 @@ def test_a_cluster_of_gpus_that_does_not_start_becomes_one_of_cores(monkeypatch,
         assert client == "client"
     assert opened == ["cuda", "cpu"]
     assert "the GPU is given up" in caplog.text
-    monkeypatch.setattr(fallback, "_reasons", [])
+    fallback.reasons.clear()
     placed = run_placed(ClusterSettings(workers=2), backend="cuda")
     with pytest.raises(AskedBackendError, match="cudaErrorNoDevice"), placed.opened():
         pass

@@ -6,6 +6,7 @@
 #include "changes/changes.hpp"
 #include "changes/found_changes.hpp"
 #include "changes/packed_rows.hpp"
+#include "changes/remains.hpp"
 #include "output/list_column.hpp"
 #include "search/enumeration.hpp"
 

@@ -122,12 +122,15 @@ nb::object transversals_of(const Values& offsets, const Values& ids, u32 n, cons
         Family::put(set, static_cast<u32>(id));
       }
     }
-    std::vector<i32> starts{0}, numbers;
+    Growing<i32> starts, numbers;
+    starts.push(0);
     each_transversal(family, [&](const std::vector<u32>& chosen) {
-      numbers.insert(numbers.end(), chosen.begin(), chosen.end());
-      std::sort(numbers.begin() + starts.back(), numbers.end());
+      i32* const to = numbers.room(chosen.size());
+      std::copy(chosen.begin(), chosen.end(), to);
+      std::sort(to, to + chosen.size());
+      numbers.add(chosen.size());
       if (numbers.size() > 0x7fffffff) throw std::length_error("transversals have more than 2^31 - 1 numbers");
-      starts.push_back(static_cast<i32>(numbers.size()));
+      starts.push(static_cast<i32>(numbers.size()));
     }, [&] { check(starts.size() - 1); });
     return std::make_pair(std::move(starts), std::move(numbers));
   });

@@ -10,10 +10,10 @@
 // least meet, or in which all members that a leaf has in common do.
 #pragma once
 
-#include "changes/changes.hpp"
 #include "changes/found_changes.hpp"
 #include "search/leaf_order.hpp"
 #include "changes/packed_rows.hpp"
+#include "changes/remains.hpp"
 #include "graphs/rows.hpp"
 #include "lanes/lanes.hpp"
 

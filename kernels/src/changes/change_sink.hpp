@@ -12,9 +12,9 @@
 #pragma once
 
 #include "changes/change_side.hpp"
-#include "changes/changes.hpp"
 #include "changes/found_changes.hpp"
 #include "changes/packed_rows.hpp"
+#include "changes/remains.hpp"
 #include "search/sinks.hpp"
 
 #include <algorithm>

@@ -17,6 +17,7 @@
 
 #include "graphs/csr.hpp"
 #include "graphs/rows.hpp"
+#include "lanes/growing.hpp"
 #include "lanes/hash.hpp"
 
 #include <algorithm>
@@ -214,7 +215,7 @@ class Covers {
         if (place == kFree) {
           place = met_++;
           others_.push_back(static_cast<u32>(c));
-          if (bits_.size() < u64{met_} * words_) bits_.resize(2 * u64{met_} * words_);
+          if (const u64 needed = u64{met_} * words_; bits_.capacity() < needed) bits_.reserve(2 * needed);
           std::fill_n(bits(place), words_, u64{0});
           took(words_);
         }
@@ -230,7 +231,7 @@ class Covers {
       own_.back() |= u64{1} << static_cast<u32>(x) % 64;
     }
     words_ = static_cast<u32>(word_.size());
-    bits_.resize(std::max<std::size_t>(bits_.size(), std::size_t{words_} * n_others_));
+    bits_.reserve(std::size_t{words_} * n_others_);
     for (u32 c = 0; c < n_others_; ++c) {
       if (place_[c] == kBarred) continue;
       took(words_);
@@ -294,7 +295,8 @@ class Covers {
   std::size_t unheard_ = 0;
   u32 next_ = 0, met_ = 0, words_ = 0;
   u64 steps_ = 0, column_words_ = 0, hash_of_all_ = 0;
-  std::vector<u64> columns_, hash_of_, bits_, own_, candidates_;
+  std::vector<u64> columns_, hash_of_, own_, candidates_;
+  Growing<u64> bits_;
   std::vector<Slot> table_;
   std::vector<u32> place_, others_, word_, kept_of_;
   std::vector<Kept> kept_;

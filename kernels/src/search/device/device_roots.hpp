@@ -1,16 +1,14 @@
 // device_roots.hpp: the roots of an enumeration on a GPU.
 //
-// What it finds: `single_rows` the bicliques of one row; `build_heavy_roots` and
-// `build_light_roots` the subtree of each root, with R of the root and its own biclique, cut into
-// tasks.
+// What it finds: `build_heavy_roots` and `build_light_roots` the subtree of each root, with R of
+// the root and its own biclique, cut into tasks.
 //
 // Input: a `Run` (device_run.hpp).
 //
-// Method: a warp takes a row, and looks for another row that has all of its columns. A block takes
-// a root: a column before it that has all its rows ends it; the columns after it are counted by a
-// pass over the lists of its rows, sorted by their number of rows, and written as masks over at
-// most 32 rows or as a bit matrix. Roots with many edges within two steps get blocks of 1,024
-// threads, others of 64.
+// Method: a block takes a root: a column before it that has all its rows ends it; the columns after
+// it are counted by a pass over the lists of its rows, sorted by their number of rows, and written
+// as masks over at most 32 rows or as a bit matrix. Roots with many edges within two steps get
+// blocks of 1,024 threads, others of 64.
 //
 // Cost: O(edges within two steps) a root. Memory: four words a column for every block, and the
 // subtrees in the arena.
@@ -18,88 +16,9 @@
 
 #include "lanes/lanes.hpp"
 #include "search/device/device_run.hpp"
+#include "search/device/single_rows.hpp"
 
 namespace bicliq {
-
-// ---- bicliques of one row -----------------------------------------------------------------------
-
-/// Has the row all of n columns (ascending)? For one thread; from the end, where the columns of
-/// many rows are, which it lacks least often.
-inline bool has_columns(const Run& g, u32 row, const u32* columns, u32 n) {
-  const u32 *first = g.row_columns + g.row_start[row], *end = g.row_columns + g.row_start[row + 1];
-  if (end - first < n || end[-1] < columns[n - 1]) return false;
-  for (u32 k = n; k-- > 0;) {
-    const u32 wanted = columns[k];
-    const u32* low = first;
-    u64 size = end - first;
-    while (size) {
-      const u64 half = size / 2;
-      if (low[half] < wanted) {
-        low += half + 1;
-        size -= half + 1;
-      } else {
-        size = half;
-      }
-    }
-    if (low == end || *low != wanted) return false;
-    end = low;
-  }
-  return true;
-}
-
-/// Has another row all n columns of this one? It is among the rows of the first of them. For a
-/// warp.
-inline bool contained_row(const Run& g, u32 row, const u32* columns, u32 n) {
-  const u32* others = g.column_rows + g.column_start[columns[0]];
-  const u32 d = g.column_degree(columns[0]);
-  for (u32 i = 0; i < d; i += kLanes) {
-    const u32 k = i + lane_id();
-    if (__any_sync(~0u, k < d && others[k] != row && has_columns(g, others[k], columns, n))) return true;
-  }
-  return false;
-}
-
-/// What is reported before the search, unless bicliques are written: those of one row, and those of
-/// the roots themselves. A sink counts all others: what one counts that is new is counted here too.
-struct Reported {
-  u64 found = 0, digest = 0;
-
-  /// `hash()` is that of the biclique.
-  template <class Hash>
-  void add(const Run& run, Hash hash) {
-    ++found;
-    if (run.row_hashes) digest += hash();
-  }
-  void publish(Counters* counters) const {
-    atomicAdd(&counters->found, found);
-    atomicAdd(&counters->digest, digest);
-  }
-};
-
-/// Reports the bicliques of one row: a row with all its columns, if no other row has all of them.
-extern "C" __global__ void single_rows(const Run* run) {
-  const Run& g = *run;
-  const Limits limits = g.limits();
-  const u32 warps = gridDim.x * blockDim.x / kLanes;
-  Reported reported;
-  for (u32 row = (blockIdx.x * blockDim.x + threadIdx.x) / kLanes; row < g.n_rows; row += warps) {
-    const u32* columns = g.row_columns + g.row_start[row];
-    const u32 n = g.row_degree(row);
-    if (!n || !g.is_root[columns[0]] || !limits.accepts(1, n) || contained_row(g, row, columns, n)) continue;
-    if (g.output) {
-      if (lane_id() == 0) add_task(g, {kOneRow, row, 0});
-      continue;
-    }
-    reported.add(g, [&] {
-      u64 hash = 0;
-      for (u32 i = 0; i < n; ++i) hash += g.column_hashes[columns[i]];
-      return g.hash_of(g.row_hashes[row], hash);
-    });
-  }
-  if (lane_id() == 0 && reported.found) reported.publish(g.counters);
-}
-
-// ---- roots --------------------------------------------------------------------------------------
 
 constexpr u32 kExactBuckets = 1024, kBuckets = 1024 + 22 * 64;
 /// Candidates are sorted by their number of rows; beyond 1,024 rows, numbers that differ by less
