@@ -14,8 +14,8 @@ MOST_PATHS = 128  # times the paths of the other side: the lists of the roots ar
 HIGH = 0.25  # share of a side that is asked for at least: then few pairs of the crowded side are searched less
 
 MOST_UNPRUNED = 2  # pairs that share less are no nodes in any case
-# What a path costs to search where its ends share enough, and besides where they share FAR times that, which leaves
-# much below them: so many times what it costs when a root is built.
+# What a path costs to search where its ends share enough, and besides where they share FAR times
+# that, which leaves much below them: so many times what it costs when a root is built.
 SEARCHED, SEARCHED_FAR, FAR = 3, 10, 4
 MOST_SAMPLED = 96
 
@@ -89,7 +89,7 @@ def choose_side(
 def side_of(
     starts: Int64Array, columns: Int32Array, n_columns: int, min_left: int, min_right: int, backend: Backend | str
 ) -> Side:
-    """The same of arrays that are known to be a CSR matrix: to check them is a tenth of its time."""
+    """The same of arrays that are known to be a CSR matrix: to check them takes a tenth of it."""
     least = {"left": min_left, "right": min_right}
     paths = load_extension().Paths(starts, columns, n_columns)
     chosen = _side_of_paths(len(starts) - 1, n_columns, len(columns), paths, least)

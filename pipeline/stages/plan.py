@@ -210,7 +210,7 @@ def _plan(
 
 
 def _budget(asked: PlanSettings, held: int) -> int:
-    """Bytes of a partition: those asked for, or as many as the plan held itself, if these are more and nobody asked."""
+    """Bytes of a partition: those asked for, or as many as the plan held, if more and none are."""
     is_asked = asked.memory_budget != PlanSettings().memory_budget
     return asked.memory_budget if is_asked else max(asked.memory_budget, held)
 

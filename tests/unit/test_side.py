@@ -54,3 +54,16 @@ def test_a_sample_of_paths_is_like_all_of_them(name, many) -> None:
         found = [paths.crowded(from_left, 120, many, 4 * many, seed) for seed in range(10)]
         assert np.mean(found, axis=0) == pytest.approx(shares, abs=0.06)
         assert all(len(set(some)) > 1 or some[0] in (0, 1) for some in zip(*found, strict=True))
+
+
+def test_roots_are_searched_together_where_many_rows_and_few_columns_are_wanted() -> None:
+    together = kernels.searches_roots_together
+    assert together("right", 33, 4, 65_280)
+    assert together("left", 4, 33, 65_280)
+    for side, left, right, n_roots in (
+        ("right", 32, 1, 9),
+        ("right", 33, 5, 9),
+        ("left", 33, 1, 9),
+        ("left", 1, 33, 65_281),
+    ):
+        assert not together(side, left, right, n_roots)

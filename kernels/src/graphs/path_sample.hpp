@@ -3,8 +3,8 @@
 //
 // What it finds: for each side the number of paths from its vertices (the way there and back is
 // one); and where asked, of a seeded sample of those that have two ends, the shares whose ends have
-// at least so many neighbours in common, few or many. Input: ascending rows of the left side without
-// repetition.
+// at least so many neighbours in common, few or many. Input: ascending rows of the left side,
+// without repetition.
 //
 // Method: a path is drawn by its middle, in proportion to the pairs of its neighbours, then two of
 // these. The lists of the right vertices that are needed, as middles or as ends, come from a pass
@@ -33,8 +33,8 @@ class PathSample {
   u64 from_left() const { return from_left_; }
   u64 from_right() const { return from_right_; }
 
-  /// Of `n` paths between vertices of a side the shares whose ends have at least `few`, and at least
-  /// `many`, neighbours in common; `n` is less than `kMost`.
+  /// Of `n` paths between vertices of a side the shares whose ends have at least `few`, and at
+  /// least `many`, neighbours in common; `n` is less than `kMost`.
   std::pair<double, double> crowded(bool from_left, u32 n, u32 few, u32 many, u64 seed) {
     const std::vector<Draw> draws = drawn(!from_left, std::min(n, kMost), seed);
     slot_of_.assign(right_degrees_.size(), 0);
