@@ -107,7 +107,7 @@ def plan(
         Where the limit of memory is too low, with one that would do.
     """
     store.graph(graph_id).must_exist()
-    in_step = store.graph(graph_id).record().in_step
+    in_step = store.graph(graph_id).record().summary.in_step
     if in_step is not None:
         check_in_step(search, publish or PublishSettings())
     run = run_id(graph_id, search, plan_settings, asks, publish)
