@@ -17,7 +17,7 @@ from bicliq.pipeline.questions.itemsets import find_rules
 from bicliq.pipeline.report.frame import place_of
 from bicliq.pipeline.report.rules import write_rules_page
 from bicliq.pipeline.results.export_lists import finite
-from bicliq.pipeline.results.itemsets import RulesAsked
+from bicliq.pipeline.results.itemsets import RulesAsked, items_of
 from bicliq.pipeline.store.layout import Store
 
 SHOWN = 100
@@ -31,7 +31,7 @@ def rules_task(
     """Read, search, make the rules, and write the page of the best."""
     values, question = settings_of(settings), json.dumps([source, asked, settings, new_since], sort_keys=True)
     min_support = asked.get("min_support", 0.01)
-    sides = {side: tuple(asked.get(side, ())) for side in ("antecedents", "consequents")}
+    sides = {side: items_of(side, asked.get(side) or ()) for side in ("antecedents", "consequents")}
     wanted = RulesAsked(**{**{name: value for name, value in asked.items() if name != "min_support"}, **sides})
     found = find_rules(source, wanted, min_support, values, run, new_since)
     record = found.record()

@@ -6,7 +6,7 @@ for: closed sets lie in memory, and what they give is made batch by batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -36,6 +36,33 @@ METRICS = (
 
 SHARES = ("antecedent support", "consequent support", "support", "confidence", "jaccard", "certainty", "kulczynski")
 """Metrics that are at most 1."""
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, and neither a truth value nor text of one."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def items_of(asked: str, items: Any) -> tuple[Any, ...]:
+    """Items as a tuple. `asked`: which argument holds them.
+
+    Raises InputError where they are a text, whose letters would be items, or no list.
+
+    Examples
+    --------
+    >>> items_of("consequents", ["tea"])
+    ('tea',)
+    """
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        kind = "a text, and not" if isinstance(items, str | bytes) else "not"
+        raise InputError(f"{asked} = {shown(items)} is {kind} a list of items; one item is [{shown(items)}]")
+    return tuple(items)
+
+
+def _check_whole(name: str, value: Any, least: int, why: str) -> None:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not (whole and value >= least):
+        raise InputError(f"{name} = {value!r} is no whole number of at least {least}: {why}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,23 +103,24 @@ class Frequent:
 
         Raises InputError where no basket has one.
         """
-        wanted = self._named(labels)
-        for label, known in zip(wanted, pc.is_in(wanted, self.all_items.cast(pa.string())), strict=True):
-            if not known.as_py():
-                raise InputError(f"{side}: no basket has the item {shown(label.as_py())}; name one as the table has it")
-        found = pc.index_in(wanted, self.items.cast(pa.string()))
+        found = pc.index_in(self._named(side, labels), self.items.cast(pa.string()))
         return None if found.null_count else [int(number) for number in found.to_pylist()]
 
-    def _named(self, items: Iterable[Any]) -> pa.Array:
+    def _named(self, asked: str, items: Iterable[Any]) -> pa.Array:
+        """Items as the table has them; InputError where no basket has one."""
         wanted = words_column([str(item) for item in items])
-        return wanted if self.fold is None else folded(wanted, self.fold)
+        wanted = wanted if self.fold is None else folded(wanted, self.fold)
+        for label, known in zip(wanted, pc.is_in(wanted, self.all_items.cast(pa.string())), strict=True):
+            if not known.as_py():
+                raise InputError(
+                    f"{asked}: no basket has the item {shown(label.as_py())}; name one as the table has it"
+                )
+        return wanted
 
     def baskets_with(self, items: Iterable[Any]) -> pa.Array:
-        """Labels of the baskets that have all of some items."""
-        wanted = pc.unique(self._named(items))
+        """Labels of the baskets that have all of some items; errors as of `numbers`."""
+        wanted = pc.unique(self._named("itemset", items_of("itemset", items)))
         numbers = pc.index_in(wanted, self.all_items.cast(pa.string()))
-        if numbers.null_count:
-            return self.basket_ids[:0]
         has = np.isin(self.graph.indices, np.array(numbers.to_pylist(), np.int64))
         found = np.bincount(self.graph.edge_left[has], minlength=self.graph.n_left) == len(numbers)
         return self.basket_ids.take(pa.array(np.flatnonzero(found)))
@@ -143,7 +171,10 @@ class Listed(OfLists):
         return pd.DataFrame(columns, columns=table.column_names)
 
     def _best(self, k: int, by: str) -> pa.Table:
-        """The k largest by a column; of equal ones those that come first."""
+        """The k largest by a column of numbers; of equal ones those that come first."""
+        if by not in (columns := [column.name for column in self.schema if not pa.types.is_list(column.type)]):
+            raise InputError(f"by = {by!r} is none of {', '.join(columns)}")
+        _check_whole("k", k, 0, "it says how many are shown")
         best, n = self.schema.empty_table(), 0
         for batch in self.batches():
             n += batch.num_rows
@@ -182,8 +213,8 @@ class SetsAsked:
         """Refuse what no set can be."""
         if self.kind not in ("closed", "maximal", "all"):
             raise InputError(f"kind = {self.kind!r} is none of closed, maximal, all")
-        if self.max_len is not None and self.max_len < 1:
-            raise InputError(f"max_len = {self.max_len}: a set has at least one item")
+        if self.max_len is not None:
+            _check_whole("max_len", self.max_len, 1, "a set has at least one item")
 
     @property
     def most_items(self) -> int | None:
@@ -213,8 +244,10 @@ class Itemsets(Listed):
     asked: SetsAsked = SetsAsked()
 
     def __repr__(self) -> str:
-        lines = (f"{row['support']:.4g}: {row['itemsets']}" for row in self.top(SHOWN).to_pylist())
-        return as_text(f"{len(self):,} {self.asked.kind} itemsets of {self.n_baskets:,} baskets", lines)
+        lines = [f"{row['support']:.4g}: {row['itemsets']}" for row in self.top(SHOWN).to_pylist()]
+        return as_text(
+            f"{f'{len(self):,}' if lines else 'no'} {self.asked.kind} itemsets of {self.n_baskets:,} baskets", lines
+        )
 
     @property
     def schema(self) -> pa.Schema:
@@ -232,12 +265,15 @@ class Itemsets(Listed):
             ]
             yield pa.Table.from_arrays(columns, schema=self.schema)
 
-    def top(self, k: int = 10) -> pa.Table:
-        """Return the k sets in most baskets as an Arrow table."""
-        return self._best(k, "support")
+    def top(self, k: int = 10, by: str = "support") -> pa.Table:
+        """Return the k sets in most baskets as an Arrow table; by count or by support is the same."""
+        return self._best(k, by)
 
     def rows(self, itemset: Iterable[Any]) -> pa.Array:
-        """Return the labels of the baskets that have all items of a set, ascending."""
+        """Return the labels of the baskets that have all items of a set, ascending.
+
+        Raises InputError where no basket has one of the items.
+        """
         return self.frequent.baskets_with(itemset)
 
 
@@ -277,22 +313,19 @@ class RulesAsked:
             raise InputError(f"kind = {self.kind!r} is none of non-redundant, all")
         if self.metric not in METRICS:
             raise InputError(f"metric = {self.metric!r} is none of {', '.join(METRICS)}")
-        if np.isnan(self.min_threshold):
-            raise InputError("min_threshold is NaN; write a number")
-        if self.metric in SHARES and self.min_threshold > 1:
-            share = (
-                f"; {self.min_threshold:g} percent are {self.min_threshold / 100:g}"
-                if self.min_threshold <= 100
-                else ""
-            )
-            raise InputError(f"min_threshold = {self.min_threshold:g} is above 1, which no {self.metric} is{share}")
+        least = self.min_threshold
+        if not is_number(least) or np.isnan(least):
+            raise InputError(f"min_threshold = {least!r} is no number; write the least {self.metric}, as 0.8")
+        if self.metric in SHARES and least > 1:
+            share = f"; {least:g} percent are {least / 100:.15g}" if 2 <= least <= 100 else ""
+            raise InputError(f"min_threshold = {least} is above 1, which no {self.metric} is{share}")
         both = {*map(str, self.antecedents)} & {*map(str, self.consequents)}
         if both:
             raise InputError(
                 f"{sorted(both)[0]!r} is asked for on both sides of a rule, where no item is; leave out one"
             )
-        if self.max_len is not None and self.max_len < 2:
-            raise InputError(f"max_len = {self.max_len}: a rule has an item on each side, so at least 2")
+        if self.max_len is not None:
+            _check_whole("max_len", self.max_len, 2, "a rule has an item on each side")
 
     @property
     def most_items(self) -> int | None:
@@ -339,8 +372,10 @@ class Rules(Listed):
 
     def __repr__(self) -> str:
         metric, rows = self.asked.metric, self.top(SHOWN).to_pylist()
-        lines = (f"{row[metric]:.4g}: {row['antecedents']} → {row['consequents']}" for row in rows)
+        lines = [f"{row[metric]:.4g}: {row['antecedents']} → {row['consequents']}" for row in rows]
         of = f"{self.asked.kind} rules of {self.n_baskets:,} baskets"
+        if not rows:
+            return as_text(f"no {of} with {rules_in_words(self.record())}", ())
         return as_text(f"{len(self):,} {of}; the best by {metric}", lines)
 
     @cached_property
@@ -420,9 +455,25 @@ class Rules(Listed):
 
     def top(self, k: int = 10, by: str | None = None) -> pa.Table:
         """Return the k best by a metric, by default theirs, as an Arrow table."""
-        if by is not None and by not in METRICS:
-            raise InputError(f"by = {by!r} is none of {', '.join(METRICS)}")
         return self._best(k, by or self.asked.metric)
+
+
+def rules_in_words(record: Mapping[str, Any]) -> str:
+    """Say what was asked of each rule, by the record.
+
+    Examples
+    --------
+    >>> asked = {"metric": "lift", "min_threshold": 2, "min_support": 0.01, "max_len": None, "which": "both"}
+    >>> rules_in_words({**asked, "antecedents": [], "consequents": ["churn"]})
+    'min support 0.01, min lift 2, consequent contains churn'
+    """
+    said = [f"min support {record['min_support']:g}", f"min {record['metric']} {record['min_threshold']:g}"]
+    for side in ("antecedent", "consequent"):
+        if record[f"{side}s"]:
+            said.append(f"{side} contains {' and '.join(map(str, record[f'{side}s']))}")
+    if record["max_len"] is not None:
+        said.append(f"at most {record['max_len']:,} items")
+    return ", ".join(said if record["which"] == "both" else [*said, f"{record['which']} ones alone"])
 
 
 def _keys_of(table: pa.Table) -> Iterator[bytes]:

@@ -230,6 +230,9 @@ def test_formats_of_groups_are_refused(tmp_path):
         (SHOP, {"min_support": True}, "write a number"),
         (SHOP, {"kind": "open"}, "none of closed, maximal, all"),
         (SHOP, {"max_len": 0}, "at least one item"),
+        (SHOP, {"max_len": "3"}, "max_len = '3' is no whole number of at least 1"),
+        (SHOP, {"max_len": 2.5}, r"max_len = 2\.5 is no whole number of at least 1"),
+        (SHOP, {"use_colnames": True}, r"use_colnames: there is no such step.*bicliq\.itemsets\(baskets"),
         (ONE_HOT * 3, {}, "basket '0', item 'jam': the cell is 3.*min_value = 1"),
         (sp.csr_matrix(ONE_HOT.to_numpy() * 2), {}, "the cell is 2"),
         (ONE_HOT.where(ONE_HOT, np.nan).astype(float), {}, "row 2, column 'jam': a value is missing"),
@@ -250,7 +253,14 @@ def test_counts_are_items_where_that_is_said():
     [
         ({"metric": "conf"}, "none of antecedent support"),
         ({"min_threshold": 80}, "80 percent are 0.8"),
-        ({"min_threshold": float("nan")}, "NaN"),
+        ({"min_threshold": float("nan")}, "min_threshold = nan is no number"),
+        ({"min_threshold": "0.8"}, "min_threshold = '0.8' is no number; write the least confidence, as 0.8"),
+        ({"min_threshold": None, "metric": "lift"}, "min_threshold = None is no number; write the least lift"),
+        ({"min_threshold": 1.0000001}, r"1\.0000001 is above 1, which no confidence is$"),
+        ({"max_len": "3"}, "max_len = '3' is no whole number of at least 2"),
+        ({"max_len": 2.5}, r"max_len = 2\.5 is no whole number of at least 2"),
+        ({"antecedents": 3}, r"antecedents = 3 is not a list of items; one item is \[3\]"),
+        ({"use_colnames": True}, r"use_colnames: there is no such step.*bicliq\.rules\(baskets"),
         ({"kind": "closed"}, "none of non-redundant, all"),
         ({"max_len": 1}, "an item on each side"),
         ({"consequents": "churn"}, r"one item is \['churn'\]"),
@@ -261,6 +271,40 @@ def test_counts_are_items_where_that_is_said():
 def test_what_is_no_question_about_rules_is_refused(asked, said):
     with pytest.raises(bicliq.InputError, match=said):
         bicliq.rules(SHOP, 0.25, **asked)
+
+
+@pytest.mark.parametrize("form", ["to_pandas", "to_arrow", "to_polars", "as they are"])
+def test_itemsets_are_no_baskets(form):
+    found = bicliq.itemsets(SHOP, 0.25, kind="all")
+    given = getattr(found, form)() if form.startswith("to") else found
+    with pytest.raises(bicliq.InputError, match=r"no such step here.*bicliq\.rules\(baskets, min_support=0\.01\)"):
+        bicliq.rules(given, 0.25)
+
+
+def test_what_is_no_question_about_found_itemsets_is_refused():
+    found = bicliq.itemsets(SHOP, 0.25)
+    assert found.rows(["wine", "tea"]).to_pylist() == [1]
+    for items, said in [
+        ("jam", r"itemset = 'jam' is a text, and not a list of items; one item is \['jam'\]"),
+        (["jam", "churn"], "itemset: no basket has the item 'churn'"),
+        (None, "itemset = None is not a list"),
+    ]:
+        with pytest.raises(bicliq.InputError, match=said):
+            found.rows(items)
+    assert found.top(1, by="count") == found.top(1)
+    with pytest.raises(bicliq.InputError, match="by = 'lift' is none of support, count"):
+        found.top(by="lift")
+    with pytest.raises(bicliq.InputError, match="k = '3' is no whole number"):
+        found.top("3")
+
+
+def test_no_side_is_no_demand_and_nothing_found_is_said():
+    both = {"antecedents": None, "consequents": None}
+    assert bicliq.rules(SHOP, 0.25, **both).to_arrow() == bicliq.rules(SHOP, 0.25).to_arrow()
+    assert repr(bicliq.itemsets([["a"], ["b"]], 0.9)) == "<no closed itemsets of 2 baskets>"
+    assert repr(bicliq.rules(SHOP, 0.25, "lift", 9, consequents=["tea"]).exact) == (
+        "<no non-redundant rules of 4 baskets with min support 0.25, min lift 9, consequent contains tea, exact ones alone>"
+    )
 
 
 def test_baskets_that_lost_their_items_are_told_of():
