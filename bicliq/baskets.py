@@ -10,7 +10,8 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.questions.itemsets import find_frequent, frequent_in_run
 from bicliq.pipeline.results.bicliques import Bicliques
-from bicliq.pipeline.results.itemsets import Frequent, Itemsets, Rules, RulesAsked, SetsAsked, items_of
+from bicliq.pipeline.results.itemsets import Frequent, Itemsets, Rules
+from bicliq.pipeline.results.itemsets_asked import RulesAsked, SetsAsked, items_of
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.store.choice import EVERYTHING
 
@@ -148,7 +149,7 @@ def _frequent(
 
 def _refuse_steps_of_mlxtend(question: str, baskets: Any, reading: Reading) -> None:
     """Say where a script of mlxtend goes another way: its arguments, and its frame of itemsets."""
-    columns = getattr(baskets, "column_names", None) or getattr(baskets, "columns", ())  # Arrow's, or a frame's
+    columns: Any = getattr(baskets, "column_names", None) or getattr(baskets, "columns", ())  # Arrow's, or a frame's
     found = isinstance(baskets, Itemsets) or {*columns} - {"count", "length"} == {"support", "itemsets"}
     given = "baskets: frequent itemsets" if found else next((name for name in OF_MLXTEND if name in reading), None)
     if given is not None:

@@ -17,7 +17,7 @@ from bicliq.pipeline.questions.itemsets import find_rules
 from bicliq.pipeline.report.frame import place_of
 from bicliq.pipeline.report.rules import write_rules_page
 from bicliq.pipeline.results.export_lists import finite
-from bicliq.pipeline.results.itemsets import RulesAsked, items_of
+from bicliq.pipeline.results.itemsets_asked import RulesAsked, items_of
 from bicliq.pipeline.store.layout import Store
 
 SHOWN = 100
@@ -57,7 +57,7 @@ def rules_flow(
     source
         Path or fsspec URL of baskets; None: those of a run of the store.
     asked
-        min_support, and the fields of `pipeline.results.itemsets.RulesAsked`.
+        min_support, and the fields of `pipeline.results.itemsets_asked.RulesAsked`.
     settings
         The tree of `pipeline.settings.Settings` as plain values.
     run

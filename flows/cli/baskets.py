@@ -79,7 +79,8 @@ def itemsets(
     """Find the frequent itemsets of baskets, by default the closed ones."""
     from bicliq.flows.cli import console
     from bicliq.pipeline.questions.itemsets import find_frequent
-    from bicliq.pipeline.results.itemsets import Itemsets, SetsAsked
+    from bicliq.pipeline.results.itemsets import Itemsets
+    from bicliq.pipeline.results.itemsets_asked import SetsAsked
 
     asked = SetsAsked(kind, max_len)
     _check_out(out, overwrite, bom)
@@ -136,7 +137,7 @@ def rules(
     from bicliq.pipeline.questions.itemsets import find_rules
     from bicliq.pipeline.report.rules import write_rules_page
     from bicliq.pipeline.results.export_lists import finite
-    from bicliq.pipeline.results.itemsets import RulesAsked
+    from bicliq.pipeline.results.itemsets_asked import RulesAsked
 
     source = context.get_parameter_source("store")
     if file is not None and source is not None and source.name == "COMMANDLINE":

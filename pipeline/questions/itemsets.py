@@ -25,7 +25,8 @@ from bicliq.pipeline.formats import Edges, EdgeSource, open_edges
 from bicliq.pipeline.formats.cells import AS_MATRIX
 from bicliq.pipeline.graphs.bipartite import read_graph
 from bicliq.pipeline.graphs.reduce import reduce
-from bicliq.pipeline.results.itemsets import Frequent, Rules, RulesAsked, is_number
+from bicliq.pipeline.results.itemsets import Frequent, Rules
+from bicliq.pipeline.results.itemsets_asked import RulesAsked, is_number
 from bicliq.pipeline.settings import IngestSettings, Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
@@ -192,7 +193,7 @@ def least_count(min_support: Any, n_baskets: int | None) -> int:
     if min_support > 1:
         named = f", and {min_support:g} of {n_baskets:,} baskets are {min_support / n_baskets}"
         raise InputError(f"{said} is above 1: it is {share}{named if min_support <= n_baskets else ''}")
-    count = max(math.floor(min_support * n_baskets) - 1, 1)
+    count: int = max(math.floor(min_support * n_baskets) - 1, 1)
     while count / n_baskets < min_support:
         count += 1
     return count

@@ -23,7 +23,7 @@ from bicliq.flows.cli import invoke
 from bicliq.flows.rules import rules_flow
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.reduce import reduce
-from bicliq.pipeline.results.itemsets import METRICS
+from bicliq.pipeline.results.itemsets_asked import METRICS
 from tests.integration.chromium import browser, needs_chromium
 from tests.integration.server import artifacts
 from tests.integration.test_report import Elements
@@ -313,8 +313,18 @@ def test_baskets_that_lost_their_items_are_told_of():
     assert "is not counted as one" in found.account["assumed"][-1]
 
 
-def test_the_options_of_a_file_need_one(tmp_path, capsys):
+def test_the_options_of_a_file_need_one_that_can_be(tmp_path, capsys):
     (tmp_path / "shop.csv").write_text("jam,tea\njam,tea,wine\n")
+    for command in ("itemsets", "rules"):
+        line = [command, str(tmp_path / "shop.csv"), "--format", "baskets", "--out"]
+        assert invoke([*line, str(tmp_path / "x.json")]) == 2
+        assert capsys.readouterr().err.endswith(
+            "End the name on .parquet, .csv, .csv.gz, .tsv, .tsv.gz, .xlsx, .jsonl, .ndjson\n"
+        )
+        assert invoke([*line, str(tmp_path / "shop.csv")]) == 2
+        assert capsys.readouterr().err.endswith("or replace it with --overwrite\n")
+    with pytest.raises(bicliq.InputError, match=r"replace it with overwrite = True$"):
+        bicliq.rules(SHOP, 0.5).export(tmp_path / "shop.csv")
     assert invoke(["rules", str(tmp_path / "shop.csv"), "--format", "baskets", "--overwrite"]) == 2
     assert "--out" in capsys.readouterr().err
 
