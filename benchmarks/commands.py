@@ -254,6 +254,22 @@ def bench_choice(
     console.answer({"machine": machine_facts(), "counts": records}, json, tables.choices, wide_table=True)
 
 
+@room.command("sides", "BICLIQ_DATA=graphs python -m benchmarks sides gowalla EuAll")
+def bench_sides(graphs: Graphs = None, json: Json = False) -> None:
+    """Compare what counts with least sizes take from the side that is chosen and from the other."""
+    from benchmarks import tables
+    from benchmarks.graphs import all_graphs, find_graphs
+    from benchmarks.sides import measure_sides
+    from bicliq.flows.cli import console
+    from bicliq.pipeline.placement.machine import machine_facts
+
+    records = []
+    for measured in measure_sides(find_graphs(graphs or all_graphs())):
+        records.append(measured.record())
+        console.note("{graph}, {min_left} x {min_right}: {times:.2f} times the better side".format(**records[-1]))
+    console.answer({"machine": machine_facts(), "pairs": records}, json, tables.sides, wide_table=True)
+
+
 @room.command("estimate", "BICLIQ_DATA=graphs python -m benchmarks estimate --random 10 --seeds 5")
 def bench_estimate(
     graphs: Graphs = None,

@@ -16,6 +16,9 @@ DATA_VARIABLE = "BICLIQ_DATA"
 """Environment variable that names a folder of graphs: Parquet (columns u, v) in it or in its folder
 ``graphs``, DIMACS in its folder ``dimacs``."""
 
+SUBFOLDERS = (".", "graphs")
+"""Where bipartite graphs lie in such a folder."""
+
 BUNDLED = "tests/data"
 """Small graphs of the source tree."""
 
@@ -28,10 +31,15 @@ def find_graphs(names: list[str]) -> dict[str, Path]:
     InputError
         If a named graph is not found.
     """
-    folders = [Path(root, sub) for root in _roots() for sub in (".", "graphs")]
+    folders = [Path(root, sub) for root in _roots() for sub in SUBFOLDERS]
     advice = f"name a Parquet file, or set {DATA_VARIABLE} to their folder"
     found = _found(names, enumeration_peers(), folders, (".parquet",), advice)
     return {path.stem: path for path in found}
+
+
+def all_graphs() -> list[str]:
+    """Name the bipartite graphs of the folder that is named, else those of the source tree."""
+    return sorted(path.stem for sub in SUBFOLDERS for path in Path(_roots()[0], sub).glob("*.parquet"))
 
 
 def find_dimacs(names: list[str]) -> dict[str, Path]:

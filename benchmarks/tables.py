@@ -147,6 +147,29 @@ def choices(record: Record) -> Group:
     return Group(table, _facts(record))
 
 
+def sides(record: Record) -> Group:
+    """How often the better side was chosen, a row a graph."""
+    heads = ("pairs", "within 1.2 or 1 ms", "worst", "of", "estimate / search", "at most", "of")
+    table = _table("choice of the side by least sizes, CPU seconds of one thread", ("graph",), heads)
+    records = record["pairs"]
+    for graph in (*dict.fromkeys(r["graph"] for r in records), None):
+        mine = [r for r in records if graph in (None, r["graph"])]
+        judged = [r for r in mine if r["share"] is not None]
+        row = [graph or "all", str(len(mine)), str(sum(r["good"] for r in mine))]
+        row += _most(mine, "times", ".2f")
+        row.append(f"{sum(r['estimate'] for r in judged) / sum(r['seconds'] for r in judged):.1%}" if judged else "–")
+        table.add_row(*row, *_most(judged, "share", ".1%"))
+    return Group(table, _facts(record))
+
+
+def _most(records: list[Record], of: str, style: str) -> list[str]:
+    """The largest value of some pairs of least sizes, and which pair has it."""
+    most = max(records, key=lambda r: r[of], default=None)
+    if most is None:
+        return ["–", "–"]
+    return [format(most[of], style), f"{most['min_left']} x {most['min_right']}, {most['seconds']:.4f} s"]
+
+
 def cliques(bounds: str) -> Callable[[Record], Group]:
     """Seconds of the maximum clique of each graph; `bounds` is the strongest bound in use."""
     weaker = "" if bounds == "refute" else f", no bound stronger than {bounds}"

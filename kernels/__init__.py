@@ -64,7 +64,7 @@ from bicliq.kernels.rows import (
     transpose_rows,
 )
 from bicliq.kernels.sets import BicliqueSet, kept_rows, net_changes
-from bicliq.kernels.side import choose_side
+from bicliq.kernels.side import choose_side, searches_roots_together
 from bicliq.kernels.surprise import SurpriseTerms
 
 __all__ = [
@@ -140,6 +140,7 @@ __all__ = [
     "read_columns",
     "rewire_rows",
     "row_starts",
+    "searches_roots_together",
     "set_digest",
     "start_gpu",
     "stream_maximal_bicliques",

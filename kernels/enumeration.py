@@ -33,7 +33,7 @@ from bicliq.kernels.errors import BackendError, memory_is_capacity
 from bicliq.kernels.machine import Backend, require_backend
 from bicliq.kernels.output import RowGroup, RowGroupLayout
 from bicliq.kernels.rows import occurrences, peel_rows
-from bicliq.kernels.side import choose_side
+from bicliq.kernels.side import side_of
 
 LARGEST_SIZE = 2**31 - 1
 LARGEST_BATCH = 2**30
@@ -374,4 +374,4 @@ def chosen_side(
     """The side whose vertices are the roots: the one asked for, or the one with less to search."""
     if side != "auto":
         return "left" if side == "left" else "right"
-    return choose_side(*graph.csr, min_left=min_left, min_right=min_right, backend=backend)
+    return side_of(*graph.csr, min_left, min_right, backend)

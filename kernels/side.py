@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bicliq.kernels.arguments import checked_csr, whole_number
-from bicliq.kernels.contracts import Side
+from bicliq.kernels.contracts import Int32Array, Int64Array, Side
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.machine import Backend
 
@@ -14,11 +14,14 @@ MOST_PATHS = 128  # times the paths of the other side: the lists of the roots ar
 HIGH = 0.25  # share of a side that is asked for at least: then few pairs of the crowded side are searched less
 
 MOST_UNPRUNED = 2  # pairs that share less are no nodes in any case
-SEARCHED = 4.5  # times what a path costs when a root is built, costs it to search where its ends share enough
-MOST_SAMPLED = 126
+# What a path costs to search where its ends share enough, and besides where they share FAR times
+# that, which leaves much below them: so many times what it costs when a root is built.
+SEARCHED, SEARCHED_FAR, FAR = 3, 10, 4
+MOST_SAMPLED = 96
 
 SAMPLED_PATHS, SEED = 64, 1
 WARP_ROWS = 32  # rows of a node that a warp holds one a lane
+FEW_COLUMNS, MOST_COLUMNS = 4, 0xFF00  # as src/search/enumeration.hpp and short_rows.hpp have them
 WIDE_SHARE, NARROW_SHARE = 0.5, 0.1
 MOST_PATHS_FOR_WARPS = 32  # times the paths of the side that has fewer
 
@@ -42,8 +45,8 @@ def choose_side(
     time). On a GPU, pairs that share more rows than a warp has lanes count against a side.
 
     A threshold above two prunes where the roots are on the other side: a pair of roots that shares
-    fewer is not searched. So each path counts once, and many times where its ends share enough, by
-    a seeded sample of them (`src/graphs/path_sample.hpp`).
+    fewer is not searched. So each path counts once, some times more where its ends share enough,
+    and many where they share several times that, by a seeded sample (`src/graphs/path_sample.hpp`).
 
     Parameters
     ----------
@@ -79,8 +82,15 @@ def choose_side(
     >>> choose_side([0, 40, 80], indices, 40, backend="cuda")
     'right'
     """
-    starts, columns, n_columns = checked_csr(indptr, indices, n_right)
-    least = {"left": whole_number("min_left", min_left), "right": whole_number("min_right", min_right)}
+    checked = checked_csr(indptr, indices, n_right)
+    return side_of(*checked, whole_number("min_left", min_left), whole_number("min_right", min_right), backend)
+
+
+def side_of(
+    starts: Int64Array, columns: Int32Array, n_columns: int, min_left: int, min_right: int, backend: Backend | str
+) -> Side:
+    """The same of arrays that are known to be a CSR matrix: to check them takes a tenth of it."""
+    least = {"left": min_left, "right": min_right}
     paths = load_extension().Paths(starts, columns, n_columns)
     chosen = _side_of_paths(len(starts) - 1, n_columns, len(columns), paths, least)
     if Backend(backend) is Backend.CUDA:
@@ -92,15 +102,30 @@ def choose_side(
         return float(paths.from_left if side == "left" else paths.from_right)
 
     def cost(side: Side) -> float:
-        needed = least["right"] if side == "left" else least["left"]
-        shared = paths.crowded(side == "left", MOST_SAMPLED, max(needed, 2) - 1, SEED)
-        return least_cost(side) * (1 + SEARCHED * float(shared))
+        needed = max(least["right"] if side == "left" else least["left"], MOST_UNPRUNED)
+        near, far = paths.crowded(side == "left", MOST_SAMPLED, needed, FAR * needed, SEED)
+        return least_cost(side) * (1 + SEARCHED * float(near) + SEARCHED_FAR * float(far))
 
     other: Side = "right" if chosen == "left" else "left"
-    if least_cost(other) >= (1 + SEARCHED) * least_cost(chosen):
+    if least_cost(other) >= (1 + SEARCHED + SEARCHED_FAR) * least_cost(chosen):
         return chosen
     of_chosen = cost(chosen)
     return other if least_cost(other) < of_chosen and cost(other) < of_chosen else chosen
+
+
+def searches_roots_together(side: Side, min_left: int, min_right: int, n_roots: int) -> bool:
+    """Whether a search of all roots of a side takes less than several of some of them each.
+
+    So it is where a biclique has many rows and few columns at least, as of frequent itemsets: rows
+    are then laid out for all roots at once (`src/search/short_rows.hpp`).
+
+    Examples
+    --------
+    >>> searches_roots_together("right", 916, 1, 6_720), searches_roots_together("left", 916, 1, 6_720)
+    (True, False)
+    """
+    rows, columns = (min_right, min_left) if side == "left" else (min_left, min_right)
+    return rows > WARP_ROWS and columns <= FEW_COLUMNS and n_roots <= MOST_COLUMNS
 
 
 def _side_of_paths(n_left: int, n_right: int, n_edges: int, paths: Any, least: dict[str, int]) -> Side:
@@ -129,6 +154,6 @@ def _side_for_warps(paths: Any, chosen: Side) -> Side:
         return chosen
 
     def wide_share(side: Side) -> float:
-        return float(paths.crowded(side == "left", SAMPLED_PATHS, WARP_ROWS, SEED))
+        return float(paths.crowded(side == "left", SAMPLED_PATHS, WARP_ROWS + 1, WARP_ROWS + 1, SEED)[0])
 
     return other if wide_share(chosen) >= WIDE_SHARE and wide_share(other) <= NARROW_SHARE else chosen

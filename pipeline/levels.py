@@ -15,7 +15,12 @@ def _two_levels(value: Any) -> Any:
         levels = []
     if levels in ([], [None], [None, None]) or len(levels) > 2 or not all(n is None or n >= 0 for n in levels):
         raise ValueError("write above which number it warns, and above which it fails: 0.1:0.5, 0.1, or :0.5")
-    return (*levels, None)[:2]
+    warns, fails = (*levels, None)[:2]
+    if warns is not None and fails is not None and warns > fails:
+        raise ValueError(
+            f"it warns above {warns:g}, where it fails above {fails:g} already; write the smaller one first"
+        )
+    return warns, fails
 
 
 def _shares(levels: tuple[float | None, ...]) -> tuple[float | None, ...]:

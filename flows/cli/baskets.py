@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from bicliq.flows.cli.commands import Room
-from bicliq.flows.cli.options import Json, number
+from bicliq.flows.cli.options import Json, checked_page, number
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -51,7 +51,10 @@ Consequents = Annotated[
     list[str] | None,
     typer.Option("--consequents", metavar="ITEM", help="An item that each consequent has; repeatable."),
 ]
-Page = Annotated[str | None, typer.Option("--report", metavar="FILE", help="Write the best as a page of HTML, too.")]
+Page = Annotated[
+    str | None,
+    typer.Option("--report", metavar="FILE", callback=checked_page, help="Write the best as a page of HTML, too."),
+]
 Top = Annotated[int, typer.Option("--top", "-k", min=1, max=2**24, help="How many are shown, the best first.")]
 
 

@@ -10,7 +10,7 @@ import typer
 
 from bicliq.flows.cli.baskets import OfRun, Overwrite, Top, rows_shown
 from bicliq.flows.cli.commands import Room
-from bicliq.flows.cli.options import Json, number
+from bicliq.flows.cli.options import Json, checked_page, number
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -61,7 +61,10 @@ Implications = Annotated[
     Basis | None,
     typer.Option("--implications", help="What implies what, instead: the shortest basis, or the direct one."),
 ]
-Page = Annotated[str | None, typer.Option("--report", metavar="FILE", help="Draw them on a page of HTML, too.")]
+Page = Annotated[
+    str | None,
+    typer.Option("--report", metavar="FILE", callback=checked_page, help="Draw them on a page of HTML, too."),
+]
 By = Annotated[
     Literal["stability", "support", "n_objects", "n_attributes"], typer.Option("--by", help="What the best have.")
 ]

@@ -146,6 +146,15 @@ Side = Literal["auto", "left", "right"]
 Backend = Literal["cpu", "cuda"]
 
 
+def checked_page(place: str | None) -> str | None:
+    """Refuse a place of a report that no page may take, before anything is read."""
+    if place is not None:
+        from bicliq.pipeline.report.frame import page_place
+
+        page_place(place)
+    return place
+
+
 def random_tables(
     null: int, seed: int, time_limit: float | None, threads: int = 0, tell: Callable[[int, int], Any] | None = None
 ) -> Null:

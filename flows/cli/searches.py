@@ -18,6 +18,7 @@ from bicliq.flows.cli.options import (
     Seed,
     Tables,
     check_picture,
+    checked_page,
     random_tables,
     settings_options,
 )
@@ -131,7 +132,10 @@ MissingEach = Annotated[
     int | None,
     typer.Option("--missing-each", min=0, max=255, help="And so many of one member; else as many as of all."),
 ]
-Page = Annotated[str | None, typer.Option("--report", metavar="FILE", help="Write the answer as a page of HTML, too.")]
+Page = Annotated[
+    str | None,
+    typer.Option("--report", metavar="FILE", callback=checked_page, help="Write the answer as a page of HTML, too."),
+]
 
 
 @room.command(

@@ -37,6 +37,9 @@ SAMPLE = 100
 WEIGHTED = re.compile(r"(.+),[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?")
 """A member of a gene set as Enrichr writes it: the gene, and its weight."""
 
+NOT_COUNTED = "blank_lines_not_counted"
+"""Blank lines above the first basket and below the last, which may be no baskets."""
+
 LEAST_NAMED = 3
 """Baskets of a list, at least, whose first words may be their names."""
 
@@ -186,7 +189,9 @@ def _baskets(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
             names[item[1]] = item[2].strip()
         elif above and METADATA.fullmatch(line):
             lines.noted["comments"] += 1
-        elif not line.strip() and not above:
+        elif not line.strip() and above:
+            lines.noted[NOT_COUNTED] += 1
+        elif not line.strip():
             blank.append(number)
         elif line.strip() and number > top.last:
             yield from (Neighbours(empty, None if named else empty, []) for empty in blank)  # not below the last basket
@@ -200,6 +205,8 @@ def _baskets(source: EdgeSource, lines: TextLines) -> Iterator[Neighbours]:
             yield Neighbours(
                 number, basket, [item and names.get(item.strip(), item) for item in items] if names else items
             )
+    if blank:
+        lines.noted[NOT_COUNTED] += len(blank)
 
 
 def record_of(uri: str, number: int, line: str, delimiter: str | None, settings: IngestSettings) -> Record:

@@ -222,6 +222,7 @@ def place_run(
     n_edges: int,
     paths: int,
     seconds: float | None = None,
+    whole: bool = False,
     cannot: str | None = None,
     not_worth: str | None = None,
 ) -> Placement:
@@ -229,10 +230,11 @@ def place_run(
 
     `n_edges`, `paths`: what is known of the work: edges of the graph, and paths of two edges from
     all roots. `seconds`: what the search should take one thread of the CPU; None: there is no
-    estimate. `cannot`, `not_worth`: as for `place_search`. Raises BackendError if a GPU is asked
-    for and cannot be used here, or not for this.
+    estimate. `whole`: whether one search of all roots takes less than several
+    (`kernels.searches_roots_together`). `cannot`, `not_worth`: as for `place_search`. Raises
+    BackendError if a GPU is asked for and cannot be used here, or not for this.
     """
-    shared, why = _shared(cluster, paths)
+    shared, why = _shared(cluster, paths, whole)
     remote = shared and cluster.scheduler is not None
     if shared and not remote and cannot is None:
         cannot = why_no_gpu_cluster()
@@ -336,7 +338,7 @@ def _settled(stage: Stage, asked: str) -> str | None:
     return asked if asked != "auto" else "cpu" if _cannot(stage) else None
 
 
-def _shared(cluster: ClusterSettings, paths: int) -> tuple[bool, str]:
+def _shared(cluster: ClusterSettings, paths: int, whole: bool) -> tuple[bool, str]:
     """Whether a cluster shares the work, and why."""
     if cluster.local is not None:
         return not cluster.local, "it is asked for"
@@ -345,6 +347,8 @@ def _shared(cluster: ClusterSettings, paths: int) -> tuple[bool, str]:
         return True, f"{named[0]} is given"
     if (reason := why_no_cluster()) is not None:
         return False, f"no cluster can be had: {reason}"
+    if whole:
+        return False, "many left and few right vertices are asked for, or the reverse: all roots are searched together"
     compared = "more than" if paths > LITTLE_TO_SEARCH else "not more than"
     return paths > LITTLE_TO_SEARCH, f"there are {paths:,} paths of two edges, {compared} {LITTLE_TO_SEARCH:,}"
 

@@ -111,7 +111,7 @@ def context_of_run(run: Run) -> Context:
     Raises InputError where its right vertices are windows of time.
     """
     graph, summary = read_graph(run.graph), run.graph.record().summary
-    if summary.policies.get("in_step") is not None:
+    if summary.in_step is not None:
         raise InputError(f"{run.run}: is of groups in step, whose columns are no attributes; name another run")
     sides = [np.flatnonzero(degrees) for degrees in (graph.left_degrees, graph.right_degrees)]
     left, right = (

@@ -30,7 +30,7 @@ from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.in_step import stored_table
 from bicliq.pipeline.stages.ingest import read_edge_table
 from bicliq.pipeline.store.account import Summary
-from bicliq.pipeline.store.labels import fold_of, read_labels
+from bicliq.pipeline.store.labels import read_labels
 from bicliq.pipeline.store.results import Run, open_run
 
 
@@ -326,7 +326,7 @@ def find_in_run(
     return {
         **state,
         **_find(
-            Part(read_graph(folder), left_ids, right_ids, fold=fold_of(folder.record())),
+            Part(read_graph(folder), left_ids, right_ids, fold=folder.record().summary.fold),
             asked,
             search,
             place,
@@ -415,7 +415,9 @@ def _find(
     if report is not None:
         groups = [(group.left, group.right) for group in result.groups]
         labels = (part.left_ids, part.right_ids)
-        record["report"] = write_page(report, lambda: find_page(record, summary, graph, groups, labels), overwrite=True)
+        record["report"] = write_page(
+            report, lambda: find_page(record, summary, graph, groups, labels), overwrite="pages"
+        )
     return record
 
 

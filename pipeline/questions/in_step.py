@@ -68,7 +68,7 @@ def find_in_step(
     refuse_gpu(settings)
     started = time.perf_counter()
     table = stored_table(source) if isinstance(source, GraphFolder) else read_timed(source, settings)
-    part = Part(bipartite_of(table), table.left_ids, table.right_ids, fold=table.summary.policies["fold"])
+    part = Part(bipartite_of(table), table.left_ids, table.right_ids, fold=table.summary.fold)
     asked.restrict(part)
     weights = None
     if asked.by == "weight":
@@ -124,7 +124,7 @@ def _write_page(
     ends = float(rows.time.min()), float(rows.time.max())
     told = timed(members[:LISTED], sides, found.moments, found.by_chance(part.graph), ends)
     page = (record, found.table.summary, part.graph, members, sides, told)
-    return write_page(path, lambda: find_page(*page), overwrite=True)
+    return write_page(path, lambda: find_page(*page), overwrite="pages")
 
 
 def _searched(found: InStep, best: Best, until: Any, tell: Tell | None) -> kernels.EnumerationResult:

@@ -105,7 +105,7 @@ def frequent_in_run(run: Run, min_support: float) -> Frequent:
     n_baskets = int(np.count_nonzero(graph.left_degrees))
     min_count = least_count(min_support, n_baskets)
     summary = run.graph.record().summary
-    held = search.min_right == search.min_edges == 1 and summary.policies.get("in_step") is None
+    held = search.min_right == search.min_edges == 1 and summary.in_step is None
     if not held or not run.state.complete or search.min_left > min_count:
         least = f", and a support of {search.min_left / n_baskets:.3g} or more" if n_baskets else ""
         raise InputError(

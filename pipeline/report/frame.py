@@ -7,10 +7,13 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
+from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import new_file, written
 from bicliq.pipeline.store.layout import Store
+
+DOCTYPE = b"<!doctype html>"
 
 
 def framed(title: str, parts: Iterable[str], rows: Sequence[dict[str, Any]] | None = None) -> str:
@@ -39,14 +42,28 @@ def place_of(store: Store, name: str) -> str:
     return f"{store.uri}/reports/{name}.html"
 
 
-def write_page(place: str | os.PathLike[str], text: Callable[[], str], *, overwrite: bool) -> str:
+def page_place(place: str) -> str:
+    """Return where a page may be written; InputError where it would replace something else."""
+    if not place.lower().endswith((".html", ".htm")):
+        raise InputError(f"{place}: a report is a page of HTML; name it so, as in report.html")
+    system, target = new_file(place, overwrite=True)
+    with written(place):
+        there = system.isfile(target) and system.size(target)
+        if there and system.cat_file(target, 0, len(DOCTYPE)).lower() != DOCTYPE:
+            raise InputError(f"{place}: is there already, and no page of HTML; name another file")
+    return place
+
+
+def write_page(place: str | os.PathLike[str], text: Callable[[], str], *, overwrite: bool | Literal["pages"]) -> str:
     """Write a page to a path or fsspec URL, and return the place.
 
-    Raises InputError where the file is there already, and shall not be replaced; then no text is
-    made. Raises StorageError where it cannot be written.
+    Raises InputError where the file is there already, and shall not be replaced (with "pages":
+    where it is none); then no text is made. Raises StorageError where it cannot be written.
     """
     place = os.fspath(place)
-    system, target = new_file(place, overwrite=overwrite)
+    if overwrite == "pages":
+        page_place(place)
+    system, target = new_file(place, overwrite=bool(overwrite))
     content = text().encode()
     with written(place):
         system.makedirs(system._parent(target), exist_ok=True)

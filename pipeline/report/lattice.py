@@ -18,7 +18,7 @@ LISTED = 1000
 
 def write_lattice_page(place: str, found: Concepts, name: str) -> str:
     """Write the page of concepts to a path or fsspec URL, and return the place."""
-    return write_page(place, lambda: lattice_page(found, name), overwrite=True)
+    return write_page(place, lambda: lattice_page(found, name), overwrite="pages")
 
 
 def lattice_page(found: Concepts, name: str) -> str:

@@ -20,7 +20,7 @@ LISTED = 1000
 def write_rules_page(place: str, rules: Rules) -> str:
     """Write the page of the best rules to a path or fsspec URL, and return the place."""
     best = finite(rules.top(LISTED).to_pylist())
-    return write_page(place, lambda: rules_page(rules.record(), best), overwrite=True)
+    return write_page(place, lambda: rules_page(rules.record(), best), overwrite="pages")
 
 
 def rules_page(record: Mapping[str, Any], rules: Sequence[Mapping[str, Any]]) -> str:

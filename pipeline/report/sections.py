@@ -137,7 +137,7 @@ def what_went_in(facts: Facts) -> str:
 def table_read(summary: Summary, more: Rows = (), after: str = "") -> str:
     """The account of a table that was read: the `summary` of a graph's record."""
     source, columns = summary.source, summary.columns
-    repeat = "repeat an edge" if summary.policies.get("in_step") is None else "repeat an action"
+    repeat = "repeat an edge" if summary.in_step is None else "repeat an action"
     rows = [("rows read", f"{summary.rows_read:,}"), (repeat, f"{summary.duplicates:,}")]
     rows += [(f"dropped: {why}", f"{n:,}") for key, why in DROPPED.items() if (n := getattr(summary, key))]
     rows += [("edges kept", f"{summary.edges:,}"), *more]

@@ -151,6 +151,8 @@ def extend(
     there = before.rows.find(*ends)[1]
     asked = keys_of(*ends)
     changed = np.sort(asked[there if delete else ~there])
+    if not delete and is_numbered(table):
+        _refuse_other_baskets(table.summary.source.uri, before, ends[0], ends_of(changed)[0])
     step = ChangedEdges(
         changed, np.full(len(changed), not delete), None if before.rows.weights is None else np.zeros(len(changed))
     )
@@ -332,9 +334,6 @@ def read_like(known: StoredGraph, source: Edges, settings: IngestSettings, **how
     for side in SIDES:
         if kinds[side] == "text" and opened.layout is not None and opened.layout.ids == "labels":
             opened = with_text(opened, side)
-    if (opened.format == "baskets" and not opened.names_its_baskets) or opened.uri.endswith(" of baskets"):
-        said = f"{opened.uri}: its baskets have the numbers that they have in the file or list, and those of the run are the same"
-        opened = replace(opened, assumed=(*opened.assumed, said))
     table = read_edge_table(opened, settings, **how)
     told = _told_first(opened, table)
     table.summary.assumed.extend(told)
@@ -345,6 +344,31 @@ def read_like(known: StoredGraph, source: Edges, settings: IngestSettings, **how
         for side, labels in zip(SIDES, (table.left_ids, table.right_ids), strict=True)
     )
     return replace(table, left_ids=left_ids, right_ids=right_ids, summary=replace(table.summary, labels=kinds))
+
+
+def is_numbered(table: EdgeTable) -> bool:
+    """Whether a table is of baskets that have no names but their places in the file or list."""
+    source, columns = table.summary.source, table.summary.columns
+    return (source.format == "baskets" and columns.get("left") == "line") or source.uri.endswith(" of baskets")
+
+
+def _refuse_other_baskets(uri: str, before: _Stored, baskets: Int32s, joined: Int32s) -> None:
+    """Refuse numbered baskets that are others than those that have these numbers in the graph.
+
+    `baskets`, `joined`: of each edge of the table, and of each that is new, its basket. A file that
+    grew at its end has the baskets of before as they were.
+    """
+    had = np.diff(before.rows.indptr)[: len(before.labels[0])]
+    now = np.bincount(baskets, minlength=len(had))[: len(had)]
+    differ = (now > 0) & (now != had)
+    differ[joined[joined < len(had)]] = True
+    if differ.any():
+        number = before.labels[0][int(np.argmax(differ))].as_py()
+        raise InputError(
+            f"{uri}: basket {number} is another one than basket {number} of the run; baskets without names are known by their"
+            " places alone: put the new ones behind those of before and give all of them, or begin each line with a"
+            " number that is new, and say format = 'baskets' and left = '0'"
+        )
 
 
 def _told_first(opened: EdgeSource, table: EdgeTable) -> tuple[str, ...]:

@@ -172,7 +172,7 @@ def read_sides(
     """
     if store is not None:
         folder = store.graph(store.find_graph(str(source)))
-        if folder.record().in_step is not None:
+        if folder.record().summary.in_step is not None:
             raise InputError(f"{folder.uri}: is of groups in step, whose times a projection would lose; read the table")
         place = place_graph(backend, stored_edges(folder))
         graph = place.run(lambda chosen: read_graph(folder, chosen))

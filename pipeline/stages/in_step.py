@@ -291,7 +291,8 @@ def expand(
             f"{table.summary.source.uri}: {rows.time.min():.15g} s is a time before the year 1; mend such rows, or"
             " leave them out with since = '0001-01-01'"
         )
-    length = round(parse_duration(table.summary.policies["in_step"]) * MICROSECONDS)
+    assert table.summary.in_step is not None
+    length = round(parse_duration(table.summary.in_step) * MICROSECONDS)
     backend = backend if len(rows) else "cpu"
     actions = Actions.of(*on(backend, rows.left, rows.right, rows.time))
     may_be = actions.that_may_be(length, search.min_left, search.min_right)

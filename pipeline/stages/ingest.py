@@ -442,7 +442,7 @@ def _digest(table: EdgeTable | EdgesOnDisk) -> str:
         for buffer in ids.buffers()[1:]:
             state.update(b"-" if buffer is None else memoryview(buffer))
     if table.rows is not None:
-        in_step = table.summary.policies.get("in_step")
+        in_step = table.summary.in_step
         state.update(np.float64(table.rows.latest if in_step is None else parse_duration(in_step)).tobytes())
         for column in table.rows.columns().values():
             state.update(column.tobytes())

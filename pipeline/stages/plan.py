@@ -107,7 +107,7 @@ def plan(
         Where the limit of memory is too low, with one that would do.
     """
     store.graph(graph_id).must_exist()
-    in_step = store.graph(graph_id).record().in_step
+    in_step = store.graph(graph_id).record().summary.in_step
     if in_step is not None:
         check_in_step(search, publish or PublishSettings())
     run = run_id(graph_id, search, plan_settings, asks, publish)
@@ -165,7 +165,6 @@ def _plan(
     room.require_for_graph(CUT.of(*sizes), f"{folder.uri}: to plan a run of {graph.n_edges:,} edges", *sizes)
     side = "left" if in_step else choose_side(graph, search.side, search.min_left, search.min_right)
     others = graph.right_degrees if side == "left" else graph.left_degrees
-    wanted = asked.plan.partitions, asked.plan.memory_budget
     expected = None
     if asked.asks == "bicliques" and room.bytes < ESTIMATED.of(*sizes):
         tell("search is not estimated", run=folder.run, reason="the limit of memory leaves no room for it")
@@ -173,9 +172,14 @@ def _plan(
         expected = _expected(graph, search, side, asked.publish)
         expected = expected.as_bound() if in_step else expected
     seconds = None if expected is None else expected.search_seconds
-    worth = worth_to(data_backend, search, cluster, graph.n_edges, int((others**2).sum()), seconds)
     n_left, n_right = (int((degrees > 0).sum()) for degrees in (graph.left_degrees, graph.right_degrees))
+    whole = expected is not None and kernels.searches_roots_together(
+        side, search.min_left, search.min_right, n_left if side == "left" else n_right
+    )
+    worth = worth_to(data_backend, search, cluster, graph.n_edges, int((others**2).sum()), seconds, whole)
     easy = is_easy(expected, search, graph.n_edges)
+    together = whole and worth.most == 1 and memory_limit is None
+    wanted = asked.plan.partitions, _budget(asked.plan, ESTIMATED.of(*sizes) if together else 0)
     by_root = graph if side == "left" else graph.transpose()
     del graph
     found, est_bytes = plan_partitions(by_root, side, *wanted, worth, expected, is_easy=easy)
@@ -203,6 +207,12 @@ def _plan(
     if alone and stands.digest == found.digest:
         write_whole(folder, found, by_root, memory_limit)
     return stands
+
+
+def _budget(asked: PlanSettings, held: int) -> int:
+    """Bytes of a partition: those asked for, or as many as the plan held, if more and none are."""
+    is_asked = asked.memory_budget != PlanSettings().memory_budget
+    return asked.memory_budget if is_asked else max(asked.memory_budget, held)
 
 
 def _reduced(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import xxhash
 
+from bicliq import kernels
 from bicliq.pipeline.columns import column_of, values_of
 from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s, read_edges, read_graph
@@ -77,8 +79,10 @@ def place_plan(
     """Decide the same by parts of the settings."""
     cannot = None if planned.if_written(WINDOWS_FILE) is None else "groups in step are searched on the CPU"
     seconds = None if planned.expected is None else planned.expected.search_seconds
-    work = {"n_edges": planned.n_edges, "paths": planned.est_cost}
-    return place_run(data_backend, search, cluster, **work, seconds=seconds, cannot=cannot, not_worth=not_worth)
+    least = search.min_left, search.min_right
+    whole = planned.expected is not None and kernels.searches_roots_together(planned.side, *least, planned.n_roots)
+    work: Any = {"n_edges": planned.n_edges, "paths": planned.est_cost, "seconds": seconds, "whole": whole}
+    return place_run(data_backend, search, cluster, **work, cannot=cannot, not_worth=not_worth)
 
 
 def commit_plan(folder: RunFolder, record: PlanRecord) -> PlanRecord:

@@ -307,7 +307,9 @@ class _RunCheck:
         """Expand the rows of the graph anew, of a run of groups in step."""
         assert self._asked is not None
         graph = self._folder.store.graph(self._asked.graph)
-        return None if graph.record().in_step is None else expand(stored_table(graph), self._asked.search).searched
+        return (
+            None if graph.record().summary.in_step is None else expand(stored_table(graph), self._asked.search).searched
+        )
 
     def _data(
         self, commit: Commit, checker: RowChecker, look: Callable[..., RowsRead], read: _Read, picked: Any

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bicliq import kernels
 from bicliq.pipeline.errors import BackendError
@@ -79,10 +79,15 @@ def worth_to(
     n_edges: int,
     paths: int,
     seconds: float | None = None,
+    whole: bool = False,
 ) -> Worth:
-    """Return what a partition is worth to those who search, as far as that is known here."""
+    """Return what a partition is worth to those who search, as far as that is known here.
+
+    `whole`: as for `place_run`.
+    """
+    work: Any = {"n_edges": n_edges, "paths": paths, "seconds": seconds, "whole": whole}
     try:
-        placement = place_run(data_backend, search, cluster, n_edges=n_edges, paths=paths, seconds=seconds)
+        placement = place_run(data_backend, search, cluster, **work)
     except BackendError:  # planned here, to be searched on another machine
         return Worth()
     shared = placement.cluster
@@ -91,4 +96,4 @@ def worth_to(
         alone = Worth(WEDGES_ALONE, PARTITIONS_A_GPU, FOUND_BY_A_GPU)
         return alone if n == 1 else Worth(most=PARTITIONS_A_GPU * n)
     times = max(kernels.number_of_threads(search.threads) // THREADS_OF_A_PARTITION, 1)
-    return Worth(WEDGES_ALONE, found=times) if shared is None else Worth()
+    return Worth(WEDGES_ALONE, 1 if whole else SPARE_PARTITIONS, times) if shared is None else Worth()

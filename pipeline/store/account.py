@@ -111,6 +111,18 @@ class Summary(Entry):
         """Rows that were dropped, for any reason."""
         return sum(self.account["dropped"].values())
 
+    @property
+    def in_step(self) -> str | None:
+        """How long a window is, where groups in step are asked of it."""
+        found: str | None = self.policies.get("in_step")
+        return found
+
+    @property
+    def fold(self) -> str | None:
+        """Forms in which labels were united."""
+        found: str | None = self.policies.get("fold")
+        return found
+
     def record(self) -> dict[str, Any]:
         """Plain values for JSON; what does not apply is left out."""
         return {name: value for name, value in asdict(self).items() if value is not None}

@@ -64,7 +64,7 @@ class Acted:
     @classmethod
     def of(cls, graph: GraphFolder) -> Acted | None:
         """Return this of a graph; None where its runs are of bicliques."""
-        in_use, in_step = _IN_USE.get(graph.uri), graph.record().in_step
+        in_use, in_step = _IN_USE.get(graph.uri), graph.record().summary.in_step
         if in_use is None and in_step is not None:
             in_use = _IN_USE[graph.uri] = cls(graph, in_step)
         return in_use

@@ -116,12 +116,6 @@ def place_of(label: object, labels: pa.Array, fold: str | None = None) -> int | 
     return None if place < 0 else int(place)
 
 
-def fold_of(graph: StoredGraph) -> str | None:
-    """Forms in which the labels of a graph were united, by its record."""
-    fold: str | None = graph.summary.policies.get("fold")
-    return fold
-
-
 def nearest(label: object, *sides: pa.Array) -> str:
     """Say which labels are most like a mistyped one, as the end of a sentence.
 

@@ -64,12 +64,6 @@ class StoredGraph(Record, kind="graph", at="graph.json", files=GRAPH_FILES):
         """Vertices of the left and of the right side."""
         return self.n_left, self.n_right
 
-    @property
-    def in_step(self) -> str | None:
-        """How long a window is, where runs of the graph are of groups in step."""
-        found: str | None = self.summary.policies.get("in_step")
-        return found
-
 
 @dataclass(frozen=True, kw_only=True)
 class Profile(Record, kind="profile", at="profile.json", files=r"profile\.parquet"):

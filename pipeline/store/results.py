@@ -29,7 +29,7 @@ from bicliq.pipeline.store.acted import Acted
 from bicliq.pipeline.store.biclique_reader import BicliqueReader, Int64s
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS, SCHEMA, schema_of, table_of_rows
 from bicliq.pipeline.store.choice import EVERYTHING, Choice, Int32s
-from bicliq.pipeline.store.labels import fold_of, nearest, place_of, read_labels
+from bicliq.pipeline.store.labels import nearest, place_of, read_labels
 from bicliq.pipeline.store.largest import largest_rows, most_of
 from bicliq.pipeline.store.layout import GraphFolder, RunFolder, Store
 from bicliq.pipeline.store.records import Commit, Manifest
@@ -74,7 +74,7 @@ class Run:
     @cached_property
     def fold(self) -> str | None:
         """Forms in which its labels were united (`IngestSettings.fold`)."""
-        return fold_of(self.graph.record())
+        return self.graph.record().summary.fold
 
     @property
     def state(self) -> RunState:

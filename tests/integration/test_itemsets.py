@@ -455,3 +455,48 @@ def test_the_flow_of_rules_says_what_is_new_since_the_version_before(tmp_path, p
     assert "new since run" in fsspec.open(record["report"], "rt").open().read()
     assert artifacts(prefect_server)["rules"]["type"] == "table"
     assert invoke(["verify", "--store", store]) == 0
+
+
+def test_blank_lines_above_and_below_all_baskets_are_told_apart_from_empty_ones(tmp_path, capsys):
+    (tmp_path / "shop.dat").write_text("\n\na b\n\nb\n\n")
+    line = ["itemsets", str(tmp_path / "shop.dat"), "--format", "baskets", "--min-support", "0.3"]
+    assert invoke([*line, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["n_baskets"], record["n_empty"], record["noted"]["blank_lines_not_counted"]) == (3, 1, 3)
+    assert invoke(line) == 0
+    assert "3 blank lines not counted" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["rules.pdf", "shop.dat", "data.html"])
+def test_a_report_replaces_nothing_but_a_page(tmp_path, capsys, name):
+    for there in ("shop.dat", "data.html"):
+        (tmp_path / there).write_text("a b\nb\n")
+    line = ["rules", str(tmp_path / "shop.dat"), "--format", "baskets", "--min-support", "0.3", "--report"]
+    assert invoke([*line, str(tmp_path / name)]) == 2
+    assert ("HTML" in (said := capsys.readouterr()).err, said.out) == (True, "")
+    assert (tmp_path / "shop.dat").read_text() == (tmp_path / "data.html").read_text() == "a b\nb\n"
+    for _ in range(2):  # the page of before is replaced
+        assert invoke([*line, str(tmp_path / "rules.html")]) == 0
+        assert (tmp_path / "rules.html").read_text().startswith("<!doctype html>")
+
+
+def test_baskets_of_a_later_day_are_not_joined_to_those_that_have_their_numbers(tmp_path, capsys):
+    for name, text in {
+        "first": "a b\nc d\n", "second": "e f\n", "part": "a\n", "numbered": "7 e f\n", "grown": "a b\nc d\ne f\n"
+    }.items():  # fmt: skip
+        (tmp_path / f"{name}.dat").write_text(text)
+    store = ["--store", str(tmp_path / "store")]
+    assert invoke(["run", str(tmp_path / "first.dat"), "--format", "baskets", *store]) == 0
+    for other in ("second", "part"):
+        capsys.readouterr()
+        assert invoke(["update", str(tmp_path / f"{other}.dat"), *store]) == 2
+        assert "basket 1 is another one than basket 1 of the run" in capsys.readouterr().err
+    bicliq.enumerate([["a", "b"]], format="baskets", store=tmp_path / "lists")
+    with pytest.raises(InputError, match=r"list of baskets: basket . is another one"):
+        bicliq.update(tmp_path / "lists", [["x", "y", "z"]])
+    for more in (["numbered.dat", "--format", "baskets", "--left", "0"], ["grown.dat"]):
+        assert invoke(["update", str(tmp_path / more[0]), *more[1:], *store]) == 0
+        capsys.readouterr()
+    assert invoke(["rules", *store, "--min-support", "0.2", "--new-since", "parent", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["n_baskets"] == 4

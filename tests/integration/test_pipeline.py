@@ -94,6 +94,17 @@ def test_random_graphs_agree_with_brute_force(store, seed):
     assert bicliques_of(open_run(store, run).table(ids=False)) == brute_force(graph)
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_roots_that_are_searched_together_and_partitions_of_them_find_the_same(store, side):
+    graph, least = random_graph(150, 14, 0.6), 40
+    graph, asked = (graph, {"min_left": least}) if side == "right" else (graph.transpose(), {"min_right": least})
+    answer = brute_force(graph, **asked)
+    for partitions in (1, 2, 7):
+        run = finished(store, graph=graph, partitions=partitions, side=side, **asked)
+        assert publish(store, run).digest == digest_of(answer)
+    assert len(answer) > 20
+
+
 @pytest.mark.parametrize("sizes", [(2, 1, 1), (1, 3, 1), (2, 2, 6), (3, 2, 1), (30, 1, 1)])
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_thresholds_are_in_terms_of_the_graphs_own_sides(store, sizes, side):

@@ -144,7 +144,7 @@ def test_thresholds_of_a_check_have_the_names_of_before_still(check, nowhere, mo
     assert CheckSettings.model_validate({f"{check}_warn": None, f"{check}_fail": None}) == CheckSettings()
 
 
-@pytest.mark.parametrize("text", ["", ":", "0.1:0.2:0.3", "many", "-1", "nan", "true", "0.1;0.5"])
+@pytest.mark.parametrize("text", ["", ":", "0.1:0.2:0.3", "many", "-1", "nan", "true", "0.1;0.5", "0.5:0.1"])
 def test_thresholds_that_are_none_are_refused(text):
     with pytest.raises(InputError, match=r"setting checks.rows_above .*warns.*fails"):
         load_settings(checks={"rows_above": text})

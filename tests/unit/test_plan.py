@@ -8,6 +8,7 @@ import pytest
 
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.placement.where import place_run
 from bicliq.pipeline.settings import ClusterSettings, IngestSettings, PlanSettings, SearchSettings
 from bicliq.pipeline.stages.ingest import ingest
 from bicliq.pipeline.stages.plan import BYTES_PER_EDGE, BYTES_PER_VERTEX, choose_side, plan, plan_partitions, run_id
@@ -93,11 +94,28 @@ def test_one_process_alone_is_given_fewer_partitions(tmp_path, alone, partitions
     )
 
 
+def test_roots_that_are_best_searched_together_are_cut_within_a_memory_budget_that_is_asked_for(tmp_path):
+    source, store = tmp_path / "edges.parquet", Store.open(str(tmp_path / "store"))
+    pq.write_table(random_graph(1, 300, 100, 0.3).to_batches().read_all(), source)
+    graph = ingest(str(source), store, IngestSettings()).graph
+    few_columns = SearchSettings(min_left=40, side="right")
+    assert plan(store, graph, few_columns, PlanSettings()).partitions == 1
+    assert plan(store, graph, few_columns, PlanSettings(memory_budget=1 << 16)).partitions > 10
+
+
 @pytest.mark.parametrize(("threads", "found"), [(1, 1), (2, 1), (16, 8)])
 def test_a_process_alone_with_more_threads_is_given_more_to_find(threads, found):
     search = SearchSettings(threads=threads, backend="cpu")
     for cluster, times in ((ClusterSettings(local=True), found), (ClusterSettings(workers=2), 1)):
         assert worth_to("cpu", search, cluster, n_edges=1 << 20, paths=1 << 40).found == times
+
+
+def test_roots_that_are_best_searched_together_are_one_partition_of_one_process_unless_a_cluster_is_asked_for():
+    work, search = {"n_edges": 1 << 25, "paths": 1 << 40, "whole": True}, SearchSettings(backend="cpu")
+    assert worth_to("cpu", search, ClusterSettings(), **work).partitions(1 << 40, None) == 1
+    assert worth_to("cpu", search, ClusterSettings(workers=2), **work).partitions(1 << 40, None) == 32
+    assert not place_run("cpu", search, ClusterSettings(), **work).cluster
+    assert place_run("cpu", search, ClusterSettings(), **work | {"whole": False}).cluster
 
 
 def test_partitions_share_the_cost():

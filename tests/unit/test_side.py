@@ -40,7 +40,7 @@ def test_graphs_without_paths_have_a_side() -> None:
 
 
 @pytest.mark.parametrize("name", ["southern-women", "UCforum", "edit-nawiki"])
-@pytest.mark.parametrize("many", [0, 2, 32])
+@pytest.mark.parametrize("many", [1, 3, 33])
 def test_a_sample_of_paths_is_like_all_of_them(name, many) -> None:
     graph = load(name)
     cells = np.zeros((len(graph.indptr) - 1, graph.n_right), np.float32)
@@ -50,7 +50,20 @@ def test_a_sample_of_paths_is_like_all_of_them(name, many) -> None:
         shared = side @ side.T
         assert n_paths == shared.sum()
         np.fill_diagonal(shared, 0)
-        share = shared[shared > many].sum() / shared.sum()
-        found = [paths.crowded(from_left, 120, many, seed) for seed in range(10)]
-        assert np.mean(found) == pytest.approx(share, abs=0.06)
-        assert len(set(found)) > 1 or found[0] in (0, 1)
+        shares = [shared[shared >= least].sum() / shared.sum() for least in (many, 4 * many)]
+        found = [paths.crowded(from_left, 120, many, 4 * many, seed) for seed in range(10)]
+        assert np.mean(found, axis=0) == pytest.approx(shares, abs=0.06)
+        assert all(len(set(some)) > 1 or some[0] in (0, 1) for some in zip(*found, strict=True))
+
+
+def test_roots_are_searched_together_where_many_rows_and_few_columns_are_wanted() -> None:
+    together = kernels.searches_roots_together
+    assert together("right", 33, 4, 65_280)
+    assert together("left", 4, 33, 65_280)
+    for side, left, right, n_roots in (
+        ("right", 32, 1, 9),
+        ("right", 33, 5, 9),
+        ("left", 33, 1, 9),
+        ("left", 1, 33, 65_281),
+    ):
+        assert not together(side, left, right, n_roots)

@@ -7,6 +7,7 @@
 #include "graphs/path_sample.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include <optional>
 
@@ -79,8 +80,8 @@ class Paths {
       : indptr_(indptr), indices_(indices),
         sample_(without_lock([&, rows = rows_of(indptr, indices)] { return PathSample(rows, n_right, hear_interrupts); })) {}
   const PathSample& sample() const { return sample_; }
-  double crowded(bool from_left, u32 n, u32 many, u64 seed) {
-    return without_lock([&] { return sample_.crowded(from_left, n, many, seed); });
+  std::pair<double, double> crowded(bool from_left, u32 n, u32 few, u32 many, u64 seed) {
+    return without_lock([&] { return sample_.crowded(from_left, n, few, many, seed); });
   }
 
  private:
@@ -147,7 +148,7 @@ void bind_graphs(nb::module_& module) {
       .def(nb::init<const Wide&, const Values&, u32>(), "indptr"_a, "indices"_a, "n_right"_a)
       .def_prop_ro("from_left", [](const Paths& p) { return p.sample().from_left(); })
       .def_prop_ro("from_right", [](const Paths& p) { return p.sample().from_right(); })
-      .def("crowded", &Paths::crowded, "from_left"_a, "n"_a, "many"_a, "seed"_a);
+      .def("crowded", &Paths::crowded, "from_left"_a, "n"_a, "few"_a, "many"_a, "seed"_a);
   bind_pass<Groups>(module, "RootGrouping", [](Groups& g) { return arrays_of(std::move(g.order), std::move(g.partition)); });
   bind_pass<RootCuts>(module, "RootCutting", [](RootCuts& c) { return arrays_of(std::move(c.start), std::move(c.bytes)); });
   bind_pass<OwnRows>(module, "Transposition", [](OwnRows& r) { return arrays_of(std::move(r.start), std::move(r.row)); });

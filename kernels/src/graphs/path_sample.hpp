@@ -2,9 +2,9 @@
 // how much the ends of some of them have in common.
 //
 // What it finds: for each side the number of paths from its vertices (the way there and back is
-// one); and where asked, of a seeded sample of those that have two ends, the share whose ends have
-// more than so many neighbours in common. Input: ascending rows of the left side without
-// repetition.
+// one); and where asked, of a seeded sample of those that have two ends, the shares whose ends have
+// at least so many neighbours in common, few or many. Input: ascending rows of the left side,
+// without repetition.
 //
 // Method: a path is drawn by its middle, in proportion to the pairs of its neighbours, then two of
 // these. The lists of the right vertices that are needed, as middles or as ends, come from a pass
@@ -16,6 +16,7 @@
 #include "lanes/hash.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace bicliq {
@@ -32,9 +33,9 @@ class PathSample {
   u64 from_left() const { return from_left_; }
   u64 from_right() const { return from_right_; }
 
-  /// Of `n` paths between vertices of a side the share whose ends have more than `many` neighbours
-  /// in common; `n` is less than `kMost`.
-  double crowded(bool from_left, u32 n, u32 many, u64 seed) {
+  /// Of `n` paths between vertices of a side the shares whose ends have at least `few`, and at
+  /// least `many`, neighbours in common; `n` is less than `kMost`.
+  std::pair<double, double> crowded(bool from_left, u32 n, u32 few, u32 many, u64 seed) {
     const std::vector<Draw> draws = drawn(!from_left, std::min(n, kMost), seed);
     slot_of_.assign(right_degrees_.size(), 0);
     lists_.assign(1, {});
@@ -43,12 +44,14 @@ class PathSample {
       else want(neighbour(draw.middle, draw.first)), want(neighbour(draw.middle, draw.second));
     }
     gather();
-    u32 found = 0;
+    u32 with_few = 0, with_many = 0;
     for (const Draw& draw : draws) {
       const auto end = [&](u32 place) { return from_left ? left_[list_of(draw.middle).begin()[place]] : list_of(neighbour(draw.middle, place)); };
-      found += share_more(end(draw.first), end(draw.second), many);
+      const u32 shared = shared_by(end(draw.first), end(draw.second), few, many);
+      with_few += shared >= few, with_many += shared >= many;
     }
-    return draws.empty() ? 0 : static_cast<double>(found) / static_cast<double>(draws.size());
+    const double all = std::max(static_cast<double>(draws.size()), 1.0);
+    return {with_few / all, with_many / all};
   }
 
  private:
@@ -114,18 +117,18 @@ class PathSample {
       }
     }
   }
-  static bool share_more(Span a, Span b, u32 many) {
+  /// How many numbers are in both, up to `many`; or fewer than `few`, where there are no more.
+  static u32 shared_by(Span a, Span b, u32 few, u32 many) {
     if (a.size() > b.size()) std::swap(a, b);
     u32 n = 0;
-    for (const std::int32_t *x = a.begin(), *y = b.begin(); x != a.end() && n + (a.end() - x) > many; ++x) {
+    for (const std::int32_t *x = a.begin(), *y = b.begin(); x != a.end() && n < many && n + (a.end() - x) >= few; ++x) {
       std::ptrdiff_t step = 1;
       while (step < b.end() - y && y[step] <= *x) step *= 2;
       y = std::lower_bound(y, std::min(y + step, b.end()), *x);
       if (y == b.end()) break;
       n += *x == *y;
-      if (n > many) return true;
     }
-    return false;
+    return n;
   }
 
   const Rows left_;

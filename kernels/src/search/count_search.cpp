@@ -4,5 +4,6 @@
 namespace bicliq {
 
 template void Enumeration::search(CountSink& sink);
+template void Enumeration::search(SizedCountSink& sink);
 
 }  // namespace bicliq

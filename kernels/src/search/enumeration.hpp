@@ -47,10 +47,10 @@ struct Settings {
   bool names_rows = true;  // whether such a worker asks which rows a biclique has
   bool places = false;  // it takes batches whose lists hold places of ids
 
-  /// Must the search know both sides of a biclique, or is it enough to count?
-  bool needs_members() const {
-    return mode != Mode::count || limits.min_columns > 1 || limits.min_edges > std::max(limits.min_rows, 1u);
-  }
+  /// Must the search know who is in a biclique, or is it enough to count?
+  bool needs_members() const { return mode != Mode::count; }
+  /// Must it know how large both sides are?
+  bool needs_sizes() const { return limits.min_columns > 1 || limits.min_edges > std::max(limits.min_rows, 1u); }
 };
 
 /// Who takes what an enumeration finds, where it is not a batch; the search holds it.
@@ -231,6 +231,9 @@ class Enumeration {
   void work() {
     if (settings_.worker) {
       settings_.worker(*this);
+    } else if (!settings_.needs_members() && settings_.needs_sizes()) {
+      SizedCountSink sink(settings_.limits, tally());
+      search(sink);
     } else if (!settings_.needs_members()) {
       CountSink sink(tally());
       search(sink);

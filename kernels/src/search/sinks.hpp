@@ -1,10 +1,10 @@
 // sinks.hpp: what becomes of a biclique that the search has found.
 //
-// `CountSink` only counts. `MemberSink` knows both sides: it applies the thresholds, adds to the
-// digest and, where a batch is wanted, writes both sides into it by ascending ids: the ids, or
-// their places among those of a row group. No list is sorted for that as a rule: rows keep their
-// order on the way down, and a leaf orders its columns once (leaf_order.hpp), R and candidates
-// together, when it finds its first biclique.
+// `CountSink` only counts, and `SizedCountSink` those that are large enough on both sides.
+// `MemberSink` knows who is in them: it adds to the digest and, where a batch is wanted, writes
+// both sides into it by ascending ids: the ids, or their places among those of a row group. No list
+// is sorted for that as a rule: rows keep their order on the way down, and a leaf orders its
+// columns once (leaf_order.hpp), R and candidates together, when it finds its first biclique.
 #pragma once
 
 #include "search/batch.hpp"
@@ -62,6 +62,20 @@ class CountSink : public SinkBase {
   void finish() { tally_.publish(); }
 
  private:
+  Tally tally_;
+};
+
+/// The same of those that are large enough on both sides.
+class SizedCountSink : public SinkOfSizes<SizedCountSink> {
+ public:
+  SizedCountSink(const Limits& limits, Tally tally) : limits_(limits), tally_(tally) {}
+  void add(u32 n_rows, u32 n_columns) {
+    if (limits_.accepts(n_rows, n_columns)) tally_.add();
+  }
+  void finish() { tally_.publish(); }
+
+ private:
+  const Limits limits_;
   Tally tally_;
 };
 
