@@ -24,9 +24,7 @@ from bicliq.flows.rules import rules_flow
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.reduce import reduce
 from bicliq.pipeline.results.itemsets_asked import METRICS
-from tests.integration.chromium import browser, needs_chromium
-from tests.integration.server import artifacts
-from tests.integration.test_report import Elements
+from tests.integration.server import artifacts, ask
 from tests.real_graphs import load
 from tests.reference import itemsets as reference
 
@@ -406,44 +404,6 @@ def test_an_interrupt_ends_the_search_for_generators(request):
     assert time.monotonic() - started < 3
 
 
-def rules_page_of(tmp_path, capsys) -> list[dict]:
-    baskets = {"b1": ["<b>jam", "tea"], "b2": ["<b>jam", "tea", "oil"], "b3": ["tea"], "b4": ["oil", "tea"]}
-    (tmp_path / "t.dat").write_text("".join(",".join(items) + "\n" for items in baskets.values()))
-    line = ["rules", str(tmp_path / "t.dat"), "--format", "baskets", "--min-support", "0.25", "--min-threshold", "0.5"]
-    assert invoke([*line, "--report", str(tmp_path / "rules.html"), "--json"]) == 0
-    record = json.loads(capsys.readouterr().out)
-    assert record["report"] == str(tmp_path / "rules.html")
-    return record["rules"]
-
-
-def test_the_page_of_rules_draws_and_lists_them(tmp_path, capsys):
-    rules = rules_page_of(tmp_path, capsys)
-    text = (tmp_path / "rules.html").read_text()
-    found = Elements(text)
-    rows = json.loads(found.scripts[0])
-    assert [(row["left"], row["right"], row["confidence"]) for row in rows] == [
-        (rule["antecedents"], rule["consequents"], rule["confidence"]) for rule in rules
-    ]
-    assert [tag for tag, _ in found.found].count("circle") == len(rules)
-    assert "&lt;b&gt;jam → tea" in text
-    assert "Non-redundant rules in t.dat" in text
-
-
-@needs_chromium
-def test_a_browser_sorts_and_filters_rules(tmp_path, capsys):
-    rules = rules_page_of(tmp_path, capsys)
-    with browser(tmp_path / "home", 1280) as tab:
-        tab.open(f"file://{tmp_path / 'rules.html'}")
-        tab.wait_for("Rules to look through", f"{len(rules)} of {len(rules)} rules")
-        column = "[...document.querySelectorAll('#groups tbody tr')].map(row => +row.cells[1].textContent)"
-        tab.value("document.querySelector('#groups th[data-key=confidence] button').click()")
-        shown = tab.value(column)
-        assert shown == sorted(shown, reverse=True)
-        typed = "const field = document.getElementById('member'); field.value = 'oil'; field.dispatchEvent(new Event('input'))"
-        tab.value(f"(() => {{ {typed} }})()")
-        assert 0 < len(tab.value(column)) < len(rules)
-
-
 def test_the_flow_of_rules_says_what_is_new_since_the_version_before(tmp_path, prefect_server):
     store = str(tmp_path / "s")
     first = bicliq.enumerate({"b1": ["jam", "tea"], "b2": ["jam", "tea"]}, store=store)
@@ -454,6 +414,14 @@ def test_the_flow_of_rules_says_what_is_new_since_the_version_before(tmp_path, p
     assert record["new_since"] == first.run.run
     assert "new since run" in fsspec.open(record["report"], "rt").open().read()
     assert artifacts(prefect_server)["rules"]["type"] == "table"
+    with pytest.raises(InputError, match="consequents = 'rum' is a text"):
+        rules_flow(asked={**asked, "consequents": "rum"}, settings={"store": store})
+    source = str(tmp_path / "no.csv")
+    with pytest.raises(InputError, match="name no file"):
+        rules_flow(source, asked, {"store": store}, first.run.run)
+    rules_flow(asked=asked, settings={"store": store}, run=first.run.run)
+    for of in ("the latest run", source, f"run {first.run.run}"):
+        assert ask(f"{prefect_server}/flow_runs/filter", {"flow_runs": {"name": {"any_": [f"rules of {of}"]}}}), of
     assert invoke(["verify", "--store", store]) == 0
 
 
