@@ -136,7 +136,7 @@ def looks_like_matrix(rows: Sequence[Sequence[str]]) -> bool:
     if is_binary(*columns):
         if {"x", "y"} <= {field.strip().lower() for column in columns for field in column}:
             return False  # no marks, but names
-        return any(cell(field) for column in columns for field in column)
+        return len(columns) > 2 or any(cell(field) for column in columns for field in column)
     if counts or (remarks and worded):
         return True
     zeros = sum(cell(field) == 0 for column in columns for field in column)

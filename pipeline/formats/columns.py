@@ -97,6 +97,10 @@ def choose_columns(
         rows = first_rows()
         if looks_like_matrix(rows) or (header and looks_like_matrix([names, *rows])):
             raise InputError(f"{source}: {AS_MATRIX}")
+    if missing == ["right"] and set(found) == {"left"} and len(rest) > 2:
+        rows = [[row[at] for at in (found["left"], *rest)] for row in first_rows() if len(row) == len(names)]
+        if looks_like_matrix([[names[found["left"]], *(names[at] for at in rest)], *rows]):
+            raise InputError(f"{source}: {AS_MATRIX}")
     if missing and len(rest) != len(missing):
         rows = [row for row in first_rows() if settings.ragged == "error" or len(row) == len(names)]
         if len(rest) < len(missing):

@@ -232,8 +232,11 @@ def refuse_counts(table: EdgeTable, opened: EdgeSource, settings: IngestSettings
         return
     other = np.flatnonzero(table.weight != 1)
     if other.size:
-        basket, item = table.left_ids[table.left[other[0]]], table.right_ids[table.right[other[0]]]
+        basket, item = str(table.left_ids[table.left[other[0]]]), str(table.right_ids[table.right[other[0]]])
+        cells = table.weight[table.right == table.right[other[0]]]
+        ids = len(np.unique(cells)) == len(cells) > 1
+        names = f"; if {shown(item)} names the baskets, say left = {item!r}" if ids else ""
         raise InputError(
-            f"{opened.uri}, basket {shown(str(basket))}, item {shown(str(item))}: the cell is {table.weight[other[0]]:g}, and"
-            " an item is in a basket (1) or not (0); if cells are counts, min_value = 1 takes each of at least 1 as in it"
+            f"{opened.uri}, basket {shown(basket)}, item {shown(item)}: the cell is {table.weight[other[0]]:g}, and an item is"
+            f" in a basket (1) or not (0){names}; if cells are counts, min_value = 1 takes each of at least 1 as in it"
         )

@@ -468,3 +468,18 @@ def test_baskets_of_a_later_day_are_not_joined_to_those_that_have_their_numbers(
     assert invoke(["rules", *store, "--min-support", "0.2", "--new-since", "parent", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["n_baskets"] == 4
+
+
+def test_a_table_of_0_and_1_is_one_whose_first_rows_are_empty_and_whose_names_are_said(tmp_path):
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame(random.random((60, 4)) < 0.5, columns=["jam", "tea", "oil", "rice"])
+    expected = pairs(bicliq.itemsets(frame, 0.2))
+    late = pd.concat([pd.DataFrame(False, index=range(25), columns=frame.columns), frame], ignore_index=True)
+    late.astype(int).to_csv(tmp_path / "late.csv", index=False)
+    for table in (late, late.astype(int), tmp_path / "late.csv"):
+        found = bicliq.itemsets(table, 0.1)
+        assert (found.n_baskets, found.record["n_empty"] >= 25) == (85, True)
+    frame.insert(2, "customer", range(100, 160))
+    assert pairs(bicliq.itemsets(frame, 0.2, left="customer")) == expected
+    with pytest.raises(InputError, match="if 'customer' names the baskets, say left = 'customer'"):
+        bicliq.itemsets(frame, 0.2)
