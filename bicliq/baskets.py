@@ -10,9 +10,13 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.questions.itemsets import find_frequent, frequent_in_run
 from bicliq.pipeline.results.bicliques import Bicliques
-from bicliq.pipeline.results.itemsets import Frequent, Itemsets, Rules, RulesAsked, SetsAsked
+from bicliq.pipeline.results.itemsets import Frequent, Itemsets, Rules
+from bicliq.pipeline.results.itemsets_asked import RulesAsked, SetsAsked, items_of
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.store.choice import EVERYTHING
+
+OF_MLXTEND = ("use_colnames", "support_only", "num_itemsets", "low_memory", "verbose")
+"""Arguments of mlxtend's functions that have no counterpart."""
 
 
 def itemsets(
@@ -62,7 +66,7 @@ def itemsets(
      {'support': 0.5, 'itemsets': ['jam', 'tea'], 'count': 2}]
     """
     asked = SetsAsked(kind, max_len)
-    return Itemsets(_frequent(baskets, min_support, threads, reading, asked.most_items), asked)
+    return Itemsets(_frequent("itemsets", baskets, min_support, threads, reading, asked.most_items), asked)
 
 
 def rules(
@@ -72,8 +76,8 @@ def rules(
     min_threshold: float = 0.8,
     *,
     kind: Literal["non-redundant", "all"] = "non-redundant",
-    antecedents: Iterable[Any] = (),
-    consequents: Iterable[Any] = (),
+    antecedents: Iterable[Any] | None = None,
+    consequents: Iterable[Any] | None = None,
     max_len: int | None = None,
     threads: int = 0,
     **reading: Unpack[Reading],
@@ -118,20 +122,21 @@ def rules(
     >>> found[["antecedents", "consequents", "confidence"]].values.tolist()
     [[frozenset({'jam'}), frozenset({'tea'}), 1.0]]
     """
-    sides = _labels("antecedents", antecedents), _labels("consequents", consequents)
+    asked_for = {"antecedents": antecedents, "consequents": consequents}
+    sides = (items_of(side, () if items is None else items) for side, items in asked_for.items())
     asked = RulesAsked(metric, min_threshold, kind, max_len, *sides)
-    return Rules(_frequent(baskets, min_support, threads, reading, asked.most_items), asked)
-
-
-def _labels(side: str, labels: Iterable[Any]) -> tuple[Any, ...]:
-    if isinstance(labels, str):
-        raise InputError(f"{side} = {labels!r} is a text, and not a list of items; one item is [{labels!r}]")
-    return tuple(labels)
+    return Rules(_frequent("rules", baskets, min_support, threads, reading, asked.most_items), asked)
 
 
 def _frequent(
-    baskets: Edges | Bicliques, min_support: float, threads: int, reading: Reading, most_items: int | None
+    question: str,
+    baskets: Edges | Bicliques,
+    min_support: float,
+    threads: int,
+    reading: Reading,
+    most_items: int | None,
 ) -> Frequent:
+    _refuse_steps_of_mlxtend(question, baskets, reading)
     if isinstance(baskets, Bicliques):
         if reading or baskets.choice != EVERYTHING:
             raise InputError(
@@ -140,3 +145,15 @@ def _frequent(
         return frequent_in_run(baskets.run, min_support)
     settings = load_settings(ingest=read_as(reading), search={"threads": threads})
     return find_frequent(baskets, min_support, settings, most_items)
+
+
+def _refuse_steps_of_mlxtend(question: str, baskets: Any, reading: Reading) -> None:
+    """Say where a script of mlxtend goes another way: its arguments, and its frame of itemsets."""
+    columns: Any = getattr(baskets, "column_names", None) or getattr(baskets, "columns", ())  # Arrow's, or a frame's
+    found = isinstance(baskets, Itemsets) or {*columns} - {"count", "length"} == {"support", "itemsets"}
+    given = "baskets: frequent itemsets" if found else next((name for name in OF_MLXTEND if name in reading), None)
+    if given is not None:
+        raise InputError(
+            f"{given}: there is no such step here; give the baskets themselves{'' if found else ' without it'}:"
+            f" bicliq.{question}(baskets, min_support=0.01)"
+        )

@@ -10,7 +10,7 @@ from xxhash import xxh3_64_hexdigest
 
 from bicliq.flows.artifacts import artifacts, show_find
 from bicliq.flows.notices import HOOKS
-from bicliq.flows.tasks import STAGE, ended, settings_of
+from bicliq.flows.tasks import STAGE, ended, run_named, settings_of
 from bicliq.flows.turns import in_turn
 from bicliq.flows.words import many
 from bicliq.pipeline.errors import InputError
@@ -42,7 +42,7 @@ def find_task(
     return record
 
 
-@flow(name="bicliq-find", flow_run_name="find in {source} {run}", persist_result=False, **HOOKS)
+@flow(name="bicliq-find", flow_run_name=run_named("find in"), persist_result=False, **HOOKS)
 @in_turn
 def find(
     source: str | None = None,

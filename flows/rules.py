@@ -10,14 +10,14 @@ from xxhash import xxh3_64_hexdigest
 
 from bicliq.flows.artifacts import artifacts
 from bicliq.flows.notices import HOOKS
-from bicliq.flows.tasks import STAGE, ended, settings_of
+from bicliq.flows.tasks import STAGE, ended, run_named, settings_of
 from bicliq.flows.turns import in_turn
 from bicliq.flows.words import many, some
 from bicliq.pipeline.questions.itemsets import find_rules
 from bicliq.pipeline.report.frame import place_of
 from bicliq.pipeline.report.rules import write_rules_page
 from bicliq.pipeline.results.export_lists import finite
-from bicliq.pipeline.results.itemsets import RulesAsked
+from bicliq.pipeline.results.itemsets_asked import RulesAsked, items_of, rules_in_words
 from bicliq.pipeline.store.layout import Store
 
 SHOWN = 100
@@ -31,7 +31,7 @@ def rules_task(
     """Read, search, make the rules, and write the page of the best."""
     values, question = settings_of(settings), json.dumps([source, asked, settings, new_since], sort_keys=True)
     min_support = asked.get("min_support", 0.01)
-    sides = {side: tuple(asked.get(side, ())) for side in ("antecedents", "consequents")}
+    sides = {side: items_of(side, asked.get(side) or ()) for side in ("antecedents", "consequents")}
     wanted = RulesAsked(**{**{name: value for name, value in asked.items() if name != "min_support"}, **sides})
     found = find_rules(source, wanted, min_support, values, run, new_since)
     record = found.record()
@@ -41,7 +41,7 @@ def rules_task(
     return {**record, "rules": best, "report": write_rules_page(place, found)}
 
 
-@flow(name="bicliq-rules", flow_run_name="rules of {source} {run}", persist_result=False, **HOOKS)
+@flow(name="bicliq-rules", flow_run_name=run_named("rules of"), persist_result=False, **HOOKS)
 @in_turn
 def rules_flow(
     source: str | None = None,
@@ -57,7 +57,7 @@ def rules_flow(
     source
         Path or fsspec URL of baskets; None: those of a run of the store.
     asked
-        min_support, and the fields of `pipeline.results.itemsets.RulesAsked`.
+        min_support, and the fields of `pipeline.results.itemsets_asked.RulesAsked`.
     settings
         The tree of `pipeline.settings.Settings` as plain values.
     run
@@ -75,8 +75,8 @@ def rules_flow(
         record = rules_task(source, asked or {}, settings, run, new_since)
         rows = [
             {
-                "if": some(rule["antecedents"]),
-                "then": some(rule["consequents"]),
+                "antecedent": some(rule["antecedents"]),
+                "consequent": some(rule["consequents"]),
                 **{name: f"{rule[name]:.4g}" for name in ("support", "confidence", "lift")},
             }
             for rule in record["rules"]
@@ -89,4 +89,5 @@ def rules_flow(
 def in_words(record: dict[str, Any]) -> str:
     """Say how many rules were found, and since when they are new."""
     new = f", new since run {record['new_since']}" if record["new_since"] else ""
-    return f"{many(record['found'], record['kind'] + ' rule')} of {many(record['n_baskets'], 'basket')}{new}"
+    found = f"{many(record['found'], record['kind'] + ' rule')} of {many(record['n_baskets'], 'basket')}{new}"
+    return f"{found}: {rules_in_words(record)}"

@@ -14,6 +14,7 @@ from prefect import get_run_logger, task
 from prefect._internal import observers
 from prefect.cache_policies import NO_CACHE
 from prefect.exceptions import MissingContextError, TerminationSignal
+from prefect.runtime import flow_run
 from prefect.states import Completed
 
 from bicliq.flows.outages import observes_on
@@ -66,6 +67,17 @@ def settings_of(values: dict[str, Any] | None) -> Settings:
     """Settings from plain values over environment, file and defaults; Prefect hears all events."""
     LOGGER.setLevel(logging.INFO)
     return load_settings(**(values or {}))
+
+
+def run_named(question: str) -> Callable[[], str]:
+    """Names runs of a flow after what it asks: a file, a run, or the latest run of the store."""
+
+    def name() -> str:
+        asked = flow_run.parameters
+        run = asked.get("run")
+        return f"{question} {asked.get('source') or (f'run {run}' if run else 'the latest run')}"
+
+    return name
 
 
 def as_task(name: str, stage: Callable[[], None]) -> None:

@@ -111,7 +111,7 @@ def new_file(url: str, *, overwrite: bool) -> tuple[Any, str]:
     """Return the file system and the path of a file to write; one that is there is refused."""
     system, path = file_system(url)
     if not overwrite and system.exists(path):
-        raise InputError(f"{url}: is there already; name another file, or overwrite it")
+        raise InputError(f"{url}: is there already; name another file, or replace it with overwrite = True")
     return system, path
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 room = Room("From an edge table to answers")
 
-OF_LABELS = ("items", "if", "then", "extent", "intent", "next above", "generators")
+OF_LABELS = ("items", "antecedent", "consequent", "if", "then", "extent", "intent", "next above", "generators")
 """Columns of what is shown that hold labels."""
 
 Baskets = Annotated[
@@ -82,7 +82,8 @@ def itemsets(
     """Find the frequent itemsets of baskets, by default the closed ones."""
     from bicliq.flows.cli import console
     from bicliq.pipeline.questions.itemsets import find_frequent
-    from bicliq.pipeline.results.itemsets import Itemsets, SetsAsked
+    from bicliq.pipeline.results.itemsets import Itemsets
+    from bicliq.pipeline.results.itemsets_asked import SetsAsked
 
     asked = SetsAsked(kind, max_len)
     _check_out(out, overwrite, bom)
@@ -139,7 +140,7 @@ def rules(
     from bicliq.pipeline.questions.itemsets import find_rules
     from bicliq.pipeline.report.rules import write_rules_page
     from bicliq.pipeline.results.export_lists import finite
-    from bicliq.pipeline.results.itemsets import RulesAsked
+    from bicliq.pipeline.results.itemsets_asked import RulesAsked
 
     source = context.get_parameter_source("store")
     if file is not None and source is not None and source.name == "COMMANDLINE":
@@ -182,9 +183,10 @@ def _sets_shown(record: dict[str, Any]) -> RenderableType:
 def _rules_shown(record: dict[str, Any]) -> RenderableType:
     from bicliq.flows.cli.groups import members
     from bicliq.flows.words import many
+    from bicliq.pipeline.results.itemsets_asked import rules_in_words
 
     columns = list(dict.fromkeys(["support", "confidence", "lift", record["metric"]]))
-    title = f"{many(record['found'], record['kind'] + ' rule')} with {record['metric']} of {record['min_threshold']:g}"
+    title = f"{many(record['found'], record['kind'] + ' rule')} of {_of_baskets(record)}"
     rows = [
         (
             *("∞" if row[name] is None else f"{row[name]:.4g}" for name in columns),
@@ -194,7 +196,8 @@ def _rules_shown(record: dict[str, Any]) -> RenderableType:
         for row in record["rules"]
     ]
     new = f"; new since run {record['new_since']}" if record["new_since"] else ""
-    return rows_shown(f"{title} or more, of {_of_baskets(record)}{new}", (*columns, "if", "then"), rows, record)
+    names = (*columns, "antecedent", "consequent")
+    return rows_shown(f"{title}; {rules_in_words(record)}{new}", names, rows, record)
 
 
 def _of_baskets(record: dict[str, Any]) -> str:

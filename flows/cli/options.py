@@ -268,6 +268,8 @@ def in_options(sentence: str) -> str:
     'name them, as in --left user --right item; leave out --min-weight'
     >>> in_options("say what to keep (keep_last), or weights (left_weights)")
     'say what to keep (--keep-last), or weights (--left-weights)'
+    >>> in_options("replace it with overwrite = True")
+    'replace it with --overwrite'
     >>> print(in_options("take them apart with split = ';'"))
     take them apart with --split ';'
     """
@@ -286,20 +288,20 @@ OF_QUESTIONS = (
     *("by", "containing", "within", "min_surprise", "max_left", "max_right", "max_left_degree", "max_right_degree"),
     *("project", "min_shared", "diverse", "replace", "keep_last", "older_than", "left_weights", "right_weights"),
     *("min_support", "min_threshold", "max_len", "metric", "kind", "which", "new_since", "antecedents", "consequents"),
-    *("missing", "missing_each", "null", "seed", "time_limit"),
+    *("overwrite", "missing", "missing_each", "null", "seed", "time_limit"),
 )
 """Arguments of questions that are options, too, but no settings."""
 
 _APART = r"(?<![\w./'\"-])"
 """Nothing before a name that makes it part of a path or of a value."""
 
-_VALUE = r"(?:'[^']*'|true\b|false\b|-?[0-9][0-9.]*)"
+_VALUE = r"(?:'[^']*'|[Tt]rue\b|[Ff]alse\b|-?[0-9][0-9.]*)"
 
 
 def _as_option(setting: re.Match[str]) -> str:
     flag, values = setting[1].replace("_", "-"), setting[2]
-    if "true" in values or "false" in values:
-        return values.replace("true", f"--{flag}").replace("false", f"--no-{flag}")
+    if values.lower() in ("true", "false"):
+        return f"--{flag}" if values.lower() == "true" else f"--no-{flag}"
     return f"--{flag} " + re.sub(r"'([^']*)'", lambda value: shlex.quote(value[1]), values)
 
 

@@ -25,7 +25,8 @@ from bicliq.pipeline.formats import Edges, EdgeSource, open_edges
 from bicliq.pipeline.formats.cells import AS_MATRIX
 from bicliq.pipeline.graphs.bipartite import read_graph
 from bicliq.pipeline.graphs.reduce import reduce
-from bicliq.pipeline.results.itemsets import Frequent, Rules, RulesAsked
+from bicliq.pipeline.results.itemsets import Frequent, Rules
+from bicliq.pipeline.results.itemsets_asked import RulesAsked, is_number
 from bicliq.pipeline.settings import IngestSettings, Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
@@ -178,8 +179,8 @@ def least_count(min_support: Any, n_baskets: int | None) -> int:
     """
     said = f"min_support = {min_support!r}"
     share = "a share of all baskets, above 0 and at most 1"
-    whole = isinstance(min_support, int | np.integer) and not isinstance(min_support, bool)
-    if isinstance(min_support, bool) or not isinstance(min_support, int | float | np.integer | np.floating):
+    whole = isinstance(min_support, int | np.integer)
+    if not is_number(min_support):
         raise InputError(f"{said} is {share}; write a number, as 0.01")
     if math.isnan(min_support) or min_support <= 0:
         raise InputError(f"{said} is not {share}; write 0.01 for one basket in a hundred")
@@ -192,7 +193,7 @@ def least_count(min_support: Any, n_baskets: int | None) -> int:
     if min_support > 1:
         named = f", and {min_support:g} of {n_baskets:,} baskets are {min_support / n_baskets}"
         raise InputError(f"{said} is above 1: it is {share}{named if min_support <= n_baskets else ''}")
-    count = max(math.floor(min_support * n_baskets) - 1, 1)
+    count: int = max(math.floor(min_support * n_baskets) - 1, 1)
     while count / n_baskets < min_support:
         count += 1
     return count

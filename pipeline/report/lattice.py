@@ -42,7 +42,7 @@ def lattice_page(found: Concepts, name: str) -> str:
     parts = [
         f"<h1>{escape(title)}</h1>{tiles(figures)}",
         _drawn(found),
-        filled_table("Concepts to look through", explained, keys, ("extent", "intent"), "concepts", least=0),
+        filled_table("Concepts to look through", explained, keys, ("extent members", "intent members"), "concepts"),
         account_read(record),
     ]
     return framed(title, parts, [_row(row) for row in best])

@@ -3,10 +3,11 @@
 const groups = JSON.parse(document.getElementById("data").textContent);
 const body = document.querySelector("#groups tbody");
 const said = document.getElementById("matching");
-const fields = ["member", "least-left", "least-right"].map((id) => document.getElementById(id));
+const fields = [...document.querySelectorAll(".filters input")];
 const heads = [...document.querySelectorAll("#groups th[data-key]")];
 const keys = heads.map((head) => head.dataset.key);
-let order = { key: keys[0], up: false };
+let order = { key: said.dataset.by, up: false };
+const worth = (group, key) => group[key] ?? Infinity; // JSON has no infinity: null stands for it
 
 function members(labels, n) {
   const more = n - labels.length;
@@ -14,20 +15,23 @@ function members(labels, n) {
 }
 
 function fits(group) {
-  const [word, left, right] = [fields[0].value.trim().toLowerCase(), +fields[1].value, +fields[2].value];
-  const named = !word || group.left.concat(group.right).some((label) => label.toLowerCase().includes(word));
-  return named && group.n_left >= left && group.n_right >= right;
+  return fields.every((field) => {
+    const [of, asked] = [field.dataset.of, field.value.trim().toLowerCase()];
+    if (!asked || field.type === "number") return !asked || worth(group, of) >= +asked;
+    return of.split(" ").some((side) => group[side].some((label) => label.toLowerCase().includes(asked)));
+  });
 }
 
 function show() {
   const chosen = groups.filter(fits);
-  chosen.sort((a, b) => (order.up ? 1 : -1) * (a[order.key] - b[order.key]) || b.n_edges - a.n_edges);
+  chosen.sort((a, b) => (order.up ? 1 : -1) * (worth(a, order.key) - worth(b, order.key)) || b.n_edges - a.n_edges);
   body.replaceChildren(...chosen.map((group) => {
     const row = document.createElement("tr");
     for (const key of keys) {
       const cell = row.insertCell();
       cell.className = "n";
-      cell.textContent = group[key].toLocaleString("en", Math.abs(group[key]) < 1 ? { maximumSignificantDigits: 4 } : {});
+      const value = worth(group, key);
+      cell.textContent = value.toLocaleString("en", Math.abs(value) < 1 ? { maximumSignificantDigits: 4 } : {});
     }
     row.insertCell().textContent = members(group.left, group.n_left);
     row.insertCell().textContent = members(group.right, group.n_right);

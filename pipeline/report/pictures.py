@@ -124,7 +124,7 @@ def _scatter(series: dict[str, Points], across: str, up: str, of: str) -> str:
 def rules_picture(rules: Iterable[tuple[float, float, float, str]]) -> str:
     """Association rules by support and confidence; the darker, the higher their lift.
 
-    `rules`: support, confidence, lift, and what is said of each.
+    `rules`: support, confidence, lift, and what is said of each; there is one at least.
 
     Examples
     --------
@@ -133,23 +133,38 @@ def rules_picture(rules: Iterable[tuple[float, float, float, str]]) -> str:
     """
     every = list(rules)
     width, height, x0, y0 = 560, 300, 64, 250
-    most = max((support for support, *_ in every), default=1.0)
+    step = _round_step(max(support for support, *_ in every))
+    n_steps = math.ceil(max(support for support, *_ in every) / step - 1e-9)
+    across = (width - x0 - 20) / (n_steps * step)
     lifts = sorted(lift for _, _, lift, _ in every)
     parts = [f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="rules by support and confidence">']
-    for step in range(6):
-        x, y = x0 + step / 5 * (width - x0 - 20), y0 - step / 5 * (y0 - 20)
-        parts.append(f'<path class="grid" d="M{x:.1f} 20V{y0}M{x0} {y:.1f}H{width - 20}"/>')
-        parts.append(
-            _text(x, y0 + 16, f"{step / 5 * most:.3g}", "middle") + _text(x0 - 6, y + 4, f"{step / 5:g}", "end")
-        )
+    for at in range(n_steps + 1):
+        x = x0 + at * step * across
+        parts.append(f'<path class="grid" d="M{x:.1f} 20V{y0}"/>{_text(x, y0 + 16, f"{at * step:g}", "middle")}')
+    for at in range(6):
+        y = y0 - at / 5 * (y0 - 20)
+        parts.append(f'<path class="grid" d="M{x0} {y:.1f}H{width - 20}"/>{_text(x0 - 6, y + 4, f"{at / 5:g}", "end")}')
     for support, confidence, lift, said in every:
-        x, y = x0 + support / most * (width - x0 - 20), y0 - confidence * (y0 - 20)
+        x, y = x0 + support * across, y0 - confidence * (y0 - 20)
         shade = bisect_right(lifts, lift) / len(lifts)
         parts.append(
             f'<circle class="heat" style="--v:{shade:.2f}" cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{escape(said)}</title></circle>'
         )
     parts.append(_text((x0 + width) / 2, height - 8, "support", "middle") + _upright(16, (y0 + 20) / 2, "confidence"))
     return "".join([*parts, "</svg>"])
+
+
+def _round_step(most: float) -> float:
+    """The least step of one digit, 1, 2 or 5, of which five reach a number.
+
+    Examples
+    --------
+    >>> _round_step(0.23), _round_step(1.0), _round_step(0.0023)
+    (0.05, 0.2, 0.0005)
+    """
+    power = math.floor(math.log10(most))
+    steps = (float(f"{digit}e{at}") for at in (power - 1, power) for digit in (1, 2, 5))
+    return next(step for step in steps if step * 5 >= most)
 
 
 def bin_of(size: int) -> int:

@@ -279,30 +279,42 @@ def table_of_groups(title: str, said: str, rows: list[dict[str, Any]], value: st
     keys |= {"surprise": "surprise", "n_edges": "edges", "expected": "by chance", "n_left": "left", "n_right": "right"}
     keys |= {"p": "p"} if any("p" in row for row in rows) else {}
     cut = f" Of each side up to {MEMBERS} members are here, and searched." if _is_cut(rows) else ""
-    return filled_table(title, said + cut, keys, ("left", "right"), "groups")
+    return filled_table(title, said + cut, keys, ("left members", "right members"), "groups")
 
 
 def filled_table(
-    title: str, said: str, keys: Mapping[str, str], sides: tuple[str, str], what: str, least: int = 1
+    title: str,
+    said: str,
+    keys: Mapping[str, str],
+    sides: tuple[str, str],
+    what: str,
+    filters: Mapping[str, str] | None = None,
+    by: str | None = None,
 ) -> str:
     """A table that the page's script fills, sorts and filters.
 
     `title`, `said`: its heading, and what is said of it. `keys`: what the columns of numbers are
     called, by their keys in the rows. `sides`, `what`: what both sides of a row are called, and the
-    rows. `least`: how many members either side of a row has, at least.
+    rows. `filters`: what fields ask for, by what they look at: labels that have a word, of a side
+    or of both, or a number that is as large; None: a member, and the sizes of both sides. `by`: the
+    key by which the rows are sorted at first; None: the first one.
     """
+    left, right = sides
+    sizes = {"left right": "member contains", "n_left": f"least {left}", "n_right": f"least {right}"}
+    fields = "".join(
+        f'<label>{name}<input data-of="{of}" type="{"search" if of.split()[0] in ("left", "right") else "number"}"'
+        ' step="any"></label>'
+        for of, name in (filters or sizes).items()
+    )
     heads = "".join(
         f'<th class="n" scope="col" data-key="{key}"><button type="button">{name}</button></th>'
         for key, name in keys.items()
     )
-    left, right = sides
     return (
         f"<section><h2>{title}</h2><p>{said} Click on a heading to sort.</p>"
-        '<div class="filters"><label>member contains<input id="member" type="search"></label>'
-        f'<label>least {left}<input id="least-left" type="number" min="{least}" value="{least}"></label>'
-        f'<label>least {right}<input id="least-right" type="number" min="{least}" value="{least}"></label></div>'
-        f'<p class="soft" id="matching" data-what="{what}" aria-live="polite"></p><div class="tall" tabindex="0"><table id="groups"><thead><tr>'
-        f'{heads}<th scope="col">{left} members</th><th scope="col">{right} members</th></tr></thead><tbody></tbody></table>'
+        f'<div class="filters">{fields}</div><p class="soft" id="matching" data-what="{what}" data-by="{by or next(iter(keys))}" aria-live="polite"></p>'
+        f'<div class="tall" tabindex="0"><table id="groups"><thead><tr>'
+        f'{heads}<th scope="col">{left}</th><th scope="col">{right}</th></tr></thead><tbody></tbody></table>'
         "<noscript>This table needs JavaScript; the pictures above do not.</noscript></div></section>"
     )
 

@@ -97,4 +97,4 @@ class OfLists(InBatches):
 def as_text(title: str, lines: Iterable[str]) -> str:
     """Return the text of an object: a title, and the first of what it holds."""
     cut = [line if len(line) <= 98 else line[:97] + "…" for line in lines]
-    return "\n  ".join([f"<{title}:", *cut]) + ">"
+    return "\n  ".join([f"<{title}{':' if cut else ''}", *cut]) + ">"

@@ -12,7 +12,7 @@ import gzip
 import json
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -195,10 +195,10 @@ def write_file(
     return int(system.du(target))
 
 
-def format_of(path: str) -> Format:
+def format_of(path: str, of: Collection[str] | None = None) -> Format:
     """Return the format that the end of a name tells.
 
-    Raises InputError where it tells none.
+    Raises InputError where it tells none; of some formats alone, `of`, it names their ends.
 
     Examples
     --------
@@ -208,7 +208,8 @@ def format_of(path: str) -> Format:
     for suffix, kind in SUFFIXES.items():
         if path.lower().endswith(suffix):
             return kind
-    raise InputError(f"{path}: which format? End the name on {', '.join(SUFFIXES)}, or name the format")
+    ends = ", ".join(suffix for suffix, kind in SUFFIXES.items() if of is None or kind in of)
+    raise InputError(f"{path}: which format? End the name on {ends}{', or name the format' if of is None else ''}")
 
 
 @contextmanager

@@ -93,7 +93,7 @@ def checked_format(place: str, format: str | None, *, overwrite: bool, bom: bool
     >>> checked_format("memory://sets.tsv.gz", None, overwrite=False, bom=True)
     'tsv'
     """
-    kind = format or format_of(place)
+    kind = format or format_of(place, OF_ROWS)
     if kind not in OF_ROWS:
         raise InputError(f"{place}: rows with lists are written as {', '.join(OF_ROWS)}, and not as {kind}")
     if bom and kind not in DELIMITERS:

@@ -23,19 +23,11 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import needs
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.results.as_table import SHOWN, OfLists, as_text
+from bicliq.pipeline.results.itemsets_asked import METRICS, RulesAsked, SetsAsked, check_whole, items_of, rules_in_words
 from bicliq.pipeline.store.account import account_of
 from bicliq.pipeline.words import shown
 
 Floats = npt.NDArray[np.float64]
-
-METRICS = (
-    "antecedent support", "consequent support", "support", "confidence", "lift", "representativity", "leverage",
-    "conviction", "zhangs_metric", "jaccard", "certainty", "kulczynski",
-)  # fmt: skip
-"""What is said of a rule, in mlxtend's order."""
-
-SHARES = ("antecedent support", "consequent support", "support", "confidence", "jaccard", "certainty", "kulczynski")
-"""Metrics that are at most 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,23 +68,24 @@ class Frequent:
 
         Raises InputError where no basket has one.
         """
-        wanted = self._named(labels)
-        for label, known in zip(wanted, pc.is_in(wanted, self.all_items.cast(pa.string())), strict=True):
-            if not known.as_py():
-                raise InputError(f"{side}: no basket has the item {shown(label.as_py())}; name one as the table has it")
-        found = pc.index_in(wanted, self.items.cast(pa.string()))
+        found = pc.index_in(self._named(side, labels), self.items.cast(pa.string()))
         return None if found.null_count else [int(number) for number in found.to_pylist()]
 
-    def _named(self, items: Iterable[Any]) -> pa.Array:
+    def _named(self, asked: str, items: Iterable[Any]) -> pa.Array:
+        """Items as the table has them; InputError where no basket has one."""
         wanted = words_column([str(item) for item in items])
-        return wanted if self.fold is None else folded(wanted, self.fold)
+        wanted = wanted if self.fold is None else folded(wanted, self.fold)
+        for label, known in zip(wanted, pc.is_in(wanted, self.all_items.cast(pa.string())), strict=True):
+            if not known.as_py():
+                raise InputError(
+                    f"{asked}: no basket has the item {shown(label.as_py())}; name one as the table has it"
+                )
+        return wanted
 
     def baskets_with(self, items: Iterable[Any]) -> pa.Array:
-        """Labels of the baskets that have all of some items."""
-        wanted = pc.unique(self._named(items))
+        """Labels of the baskets that have all of some items; errors as of `numbers`."""
+        wanted = pc.unique(self._named("itemset", items_of("itemset", items)))
         numbers = pc.index_in(wanted, self.all_items.cast(pa.string()))
-        if numbers.null_count:
-            return self.basket_ids[:0]
         has = np.isin(self.graph.indices, np.array(numbers.to_pylist(), np.int64))
         found = np.bincount(self.graph.edge_left[has], minlength=self.graph.n_left) == len(numbers)
         return self.basket_ids.take(pa.array(np.flatnonzero(found)))
@@ -143,7 +136,10 @@ class Listed(OfLists):
         return pd.DataFrame(columns, columns=table.column_names)
 
     def _best(self, k: int, by: str) -> pa.Table:
-        """The k largest by a column; of equal ones those that come first."""
+        """The k largest by a column of numbers; of equal ones those that come first."""
+        if by not in (columns := [column.name for column in self.schema if not pa.types.is_list(column.type)]):
+            raise InputError(f"by = {by!r} is none of {', '.join(columns)}")
+        check_whole("k", k, 0, "it says how many are shown")
         best, n = self.schema.empty_table(), 0
         for batch in self.batches():
             n += batch.num_rows
@@ -155,40 +151,6 @@ class Listed(OfLists):
 
     def _lists(self, offsets: npt.NDArray[np.int32], items: npt.NDArray[np.int32]) -> pa.Array:
         return pa.ListArray.from_arrays(column_of(offsets), self.frequent.items.take(column_of(items)))
-
-
-@dataclass(frozen=True)
-class SetsAsked:
-    """Which itemsets are wanted.
-
-    Parameters
-    ----------
-    kind
-        "closed" (no larger set is in as many baskets), "maximal" (no larger one is frequent), both
-        by falling support, or "all".
-    max_len
-        Most items of a set.
-
-    Raises
-    ------
-    InputError
-        Where no set can be so.
-    """
-
-    kind: Literal["closed", "maximal", "all"] = "closed"
-    max_len: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what no set can be."""
-        if self.kind not in ("closed", "maximal", "all"):
-            raise InputError(f"kind = {self.kind!r} is none of closed, maximal, all")
-        if self.max_len is not None and self.max_len < 1:
-            raise InputError(f"max_len = {self.max_len}: a set has at least one item")
-
-    @property
-    def most_items(self) -> int | None:
-        """Items of the sets whose supports tell these: one more, where larger ones matter."""
-        return None if self.max_len is None else self.max_len + (self.kind != "all")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -210,11 +172,13 @@ class Itemsets(Listed):
     ['ann', 'bob']
     """
 
-    asked: SetsAsked = SetsAsked()
+    asked: SetsAsked
 
     def __repr__(self) -> str:
-        lines = (f"{row['support']:.4g}: {row['itemsets']}" for row in self.top(SHOWN).to_pylist())
-        return as_text(f"{len(self):,} {self.asked.kind} itemsets of {self.n_baskets:,} baskets", lines)
+        lines = [f"{row['support']:.4g}: {row['itemsets']}" for row in self.top(SHOWN).to_pylist()]
+        return as_text(
+            f"{f'{len(self):,}' if lines else 'no'} {self.asked.kind} itemsets of {self.n_baskets:,} baskets", lines
+        )
 
     @property
     def schema(self) -> pa.Schema:
@@ -232,72 +196,16 @@ class Itemsets(Listed):
             ]
             yield pa.Table.from_arrays(columns, schema=self.schema)
 
-    def top(self, k: int = 10) -> pa.Table:
-        """Return the k sets in most baskets as an Arrow table."""
-        return self._best(k, "support")
+    def top(self, k: int = 10, by: str = "support") -> pa.Table:
+        """Return the k sets in most baskets as an Arrow table; by count it is the same."""
+        return self._best(k, by)
 
     def rows(self, itemset: Iterable[Any]) -> pa.Array:
-        """Return the labels of the baskets that have all items of a set, ascending."""
+        """Return the labels of the baskets that have all items of a set, ascending.
+
+        Raises InputError where no basket has one of the items.
+        """
         return self.frequent.baskets_with(itemset)
-
-
-@dataclass(frozen=True)
-class RulesAsked:
-    """Which rules are wanted.
-
-    Parameters
-    ----------
-    metric, min_threshold
-        A rule has at least so much of the metric.
-    kind
-        "non-redundant": from minimal generators to closed itemsets; each other rule has the support
-        and confidence of one whose antecedent is no larger, and whose consequent is no smaller. Or
-        "all".
-    max_len
-        Most items of a rule, of both sides together.
-    antecedents, consequents
-        Items that each rule has on that side.
-
-    Raises
-    ------
-    InputError
-        Where no rule can be so.
-    """
-
-    metric: str = "confidence"
-    min_threshold: float = 0.8
-    kind: Literal["non-redundant", "all"] = "non-redundant"
-    max_len: int | None = None
-    antecedents: tuple[Any, ...] = ()
-    consequents: tuple[Any, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse what no rule can be."""
-        if self.kind not in ("non-redundant", "all"):
-            raise InputError(f"kind = {self.kind!r} is none of non-redundant, all")
-        if self.metric not in METRICS:
-            raise InputError(f"metric = {self.metric!r} is none of {', '.join(METRICS)}")
-        if np.isnan(self.min_threshold):
-            raise InputError("min_threshold is NaN; write a number")
-        if self.metric in SHARES and self.min_threshold > 1:
-            share = (
-                f"; {self.min_threshold:g} percent are {self.min_threshold / 100:g}"
-                if self.min_threshold <= 100
-                else ""
-            )
-            raise InputError(f"min_threshold = {self.min_threshold:g} is above 1, which no {self.metric} is{share}")
-        both = {*map(str, self.antecedents)} & {*map(str, self.consequents)}
-        if both:
-            raise InputError(
-                f"{sorted(both)[0]!r} is asked for on both sides of a rule, where no item is; leave out one"
-            )
-        if self.max_len is not None and self.max_len < 2:
-            raise InputError(f"max_len = {self.max_len}: a rule has an item on each side, so at least 2")
-
-    @property
-    def most_items(self) -> int | None:
-        """As of `SetsAsked`."""
-        return None if self.max_len is None else self.max_len + (self.kind != "all")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -329,7 +237,7 @@ class Rules(Listed):
     (1, 1)
     """
 
-    asked: RulesAsked = RulesAsked()
+    asked: RulesAsked
     which: Literal["both", "exact", "approximate"] = "both"
     before: Rules | None = None
 
@@ -339,8 +247,10 @@ class Rules(Listed):
 
     def __repr__(self) -> str:
         metric, rows = self.asked.metric, self.top(SHOWN).to_pylist()
-        lines = (f"{row[metric]:.4g}: {row['antecedents']} → {row['consequents']}" for row in rows)
+        lines = [f"{row[metric]:.4g}: {row['antecedents']} → {row['consequents']}" for row in rows]
         of = f"{self.asked.kind} rules of {self.n_baskets:,} baskets"
+        if not rows:
+            return as_text(f"no {of} with {rules_in_words(self.record())}", ())
         return as_text(f"{len(self):,} {of}; the best by {metric}", lines)
 
     @cached_property
@@ -420,8 +330,6 @@ class Rules(Listed):
 
     def top(self, k: int = 10, by: str | None = None) -> pa.Table:
         """Return the k best by a metric, by default theirs, as an Arrow table."""
-        if by is not None and by not in METRICS:
-            raise InputError(f"by = {by!r} is none of {', '.join(METRICS)}")
         return self._best(k, by or self.asked.metric)
 
 

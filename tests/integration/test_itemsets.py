@@ -23,10 +23,8 @@ from bicliq.flows.cli import invoke
 from bicliq.flows.rules import rules_flow
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.reduce import reduce
-from bicliq.pipeline.results.itemsets import METRICS
-from tests.integration.chromium import browser, needs_chromium
-from tests.integration.server import artifacts
-from tests.integration.test_report import Elements
+from bicliq.pipeline.results.itemsets_asked import METRICS
+from tests.integration.server import artifacts, ask
 from tests.real_graphs import load
 from tests.reference import itemsets as reference
 
@@ -230,6 +228,9 @@ def test_formats_of_groups_are_refused(tmp_path):
         (SHOP, {"min_support": True}, "write a number"),
         (SHOP, {"kind": "open"}, "none of closed, maximal, all"),
         (SHOP, {"max_len": 0}, "at least one item"),
+        (SHOP, {"max_len": "3"}, "max_len = '3' is no whole number of at least 1"),
+        (SHOP, {"max_len": 2.5}, r"max_len = 2\.5 is no whole number of at least 1"),
+        (SHOP, {"use_colnames": True}, r"use_colnames: there is no such step.*bicliq\.itemsets\(baskets"),
         (ONE_HOT * 3, {}, "basket '0', item 'jam': the cell is 3.*min_value = 1"),
         (sp.csr_matrix(ONE_HOT.to_numpy() * 2), {}, "the cell is 2"),
         (ONE_HOT.where(ONE_HOT, np.nan).astype(float), {}, "row 2, column 'jam': a value is missing"),
@@ -250,7 +251,14 @@ def test_counts_are_items_where_that_is_said():
     [
         ({"metric": "conf"}, "none of antecedent support"),
         ({"min_threshold": 80}, "80 percent are 0.8"),
-        ({"min_threshold": float("nan")}, "NaN"),
+        ({"min_threshold": float("nan")}, "min_threshold = nan is no number"),
+        ({"min_threshold": "0.8"}, "min_threshold = '0.8' is no number; write the least confidence, as 0.8"),
+        ({"min_threshold": None, "metric": "lift"}, "min_threshold = None is no number; write the least lift"),
+        ({"min_threshold": 1.0000001}, r"1\.0000001 is above 1, which no confidence is$"),
+        ({"max_len": "3"}, "max_len = '3' is no whole number of at least 2"),
+        ({"max_len": 2.5}, r"max_len = 2\.5 is no whole number of at least 2"),
+        ({"antecedents": 3}, r"antecedents = 3 is not a list of items; one item is \[3\]"),
+        ({"use_colnames": True}, r"use_colnames: there is no such step.*bicliq\.rules\(baskets"),
         ({"kind": "closed"}, "none of non-redundant, all"),
         ({"max_len": 1}, "an item on each side"),
         ({"consequents": "churn"}, r"one item is \['churn'\]"),
@@ -263,14 +271,58 @@ def test_what_is_no_question_about_rules_is_refused(asked, said):
         bicliq.rules(SHOP, 0.25, **asked)
 
 
+@pytest.mark.parametrize("form", ["to_pandas", "to_arrow", "to_polars", "as they are"])
+def test_itemsets_are_no_baskets(form):
+    found = bicliq.itemsets(SHOP, 0.25, kind="all")
+    given = getattr(found, form)() if form.startswith("to") else found
+    with pytest.raises(bicliq.InputError, match=r"no such step here.*bicliq\.rules\(baskets, min_support=0\.01\)"):
+        bicliq.rules(given, 0.25)
+
+
+def test_what_is_no_question_about_found_itemsets_is_refused():
+    found = bicliq.itemsets(SHOP, 0.25)
+    assert found.rows(["wine", "tea"]).to_pylist() == [1]
+    for items, said in [
+        ("jam", r"itemset = 'jam' is a text, and not a list of items; one item is \['jam'\]"),
+        (["jam", "churn"], "itemset: no basket has the item 'churn'"),
+        (None, "itemset = None is not a list"),
+    ]:
+        with pytest.raises(bicliq.InputError, match=said):
+            found.rows(items)
+    assert found.top(1, by="count") == found.top(1)
+    with pytest.raises(bicliq.InputError, match="by = 'lift' is none of support, count"):
+        found.top(by="lift")
+    with pytest.raises(bicliq.InputError, match="k = '3' is no whole number"):
+        found.top("3")
+
+
+def test_no_side_is_no_demand_and_nothing_found_is_said():
+    both = {"antecedents": None, "consequents": None}
+    assert bicliq.rules(SHOP, 0.25, **both).to_arrow() == bicliq.rules(SHOP, 0.25).to_arrow()
+    assert repr(bicliq.itemsets([["a"], ["b"]], 0.9)) == "<no closed itemsets of 2 baskets>"
+    assert repr(bicliq.rules(SHOP, 0.25, "lift", 9, consequents=["tea"]).exact) == (
+        "<no non-redundant rules of 4 baskets with min support 0.25, min lift 9, consequent contains tea, exact ones alone>"
+    )
+
+
 def test_baskets_that_lost_their_items_are_told_of():
     found = bicliq.itemsets({"ann": ["jam", None], "bob": [None]}, 0.5, nulls="drop")
     assert found.n_baskets == 1
     assert "is not counted as one" in found.account["assumed"][-1]
 
 
-def test_the_options_of_a_file_need_one(tmp_path, capsys):
+def test_the_options_of_a_file_need_one_that_can_be(tmp_path, capsys):
     (tmp_path / "shop.csv").write_text("jam,tea\njam,tea,wine\n")
+    for command in ("itemsets", "rules"):
+        line = [command, str(tmp_path / "shop.csv"), "--format", "baskets", "--out"]
+        assert invoke([*line, str(tmp_path / "x.json")]) == 2
+        assert capsys.readouterr().err.endswith(
+            "End the name on .parquet, .csv, .csv.gz, .tsv, .tsv.gz, .xlsx, .jsonl, .ndjson\n"
+        )
+        assert invoke([*line, str(tmp_path / "shop.csv")]) == 2
+        assert capsys.readouterr().err.endswith("or replace it with --overwrite\n")
+    with pytest.raises(bicliq.InputError, match=r"replace it with overwrite = True$"):
+        bicliq.rules(SHOP, 0.5).export(tmp_path / "shop.csv")
     assert invoke(["rules", str(tmp_path / "shop.csv"), "--format", "baskets", "--overwrite"]) == 2
     assert "--out" in capsys.readouterr().err
 
@@ -352,44 +404,6 @@ def test_an_interrupt_ends_the_search_for_generators(request):
     assert time.monotonic() - started < 3
 
 
-def rules_page_of(tmp_path, capsys) -> list[dict]:
-    baskets = {"b1": ["<b>jam", "tea"], "b2": ["<b>jam", "tea", "oil"], "b3": ["tea"], "b4": ["oil", "tea"]}
-    (tmp_path / "t.dat").write_text("".join(",".join(items) + "\n" for items in baskets.values()))
-    line = ["rules", str(tmp_path / "t.dat"), "--format", "baskets", "--min-support", "0.25", "--min-threshold", "0.5"]
-    assert invoke([*line, "--report", str(tmp_path / "rules.html"), "--json"]) == 0
-    record = json.loads(capsys.readouterr().out)
-    assert record["report"] == str(tmp_path / "rules.html")
-    return record["rules"]
-
-
-def test_the_page_of_rules_draws_and_lists_them(tmp_path, capsys):
-    rules = rules_page_of(tmp_path, capsys)
-    text = (tmp_path / "rules.html").read_text()
-    found = Elements(text)
-    rows = json.loads(found.scripts[0])
-    assert [(row["left"], row["right"], row["confidence"]) for row in rows] == [
-        (rule["antecedents"], rule["consequents"], rule["confidence"]) for rule in rules
-    ]
-    assert [tag for tag, _ in found.found].count("circle") == len(rules)
-    assert "&lt;b&gt;jam → tea" in text
-    assert "Non-redundant rules in t.dat" in text
-
-
-@needs_chromium
-def test_a_browser_sorts_and_filters_rules(tmp_path, capsys):
-    rules = rules_page_of(tmp_path, capsys)
-    with browser(tmp_path / "home", 1280) as tab:
-        tab.open(f"file://{tmp_path / 'rules.html'}")
-        tab.wait_for("Rules to look through", f"{len(rules)} of {len(rules)} rules")
-        column = "[...document.querySelectorAll('#groups tbody tr')].map(row => +row.cells[1].textContent)"
-        tab.value("document.querySelector('#groups th[data-key=confidence] button').click()")
-        shown = tab.value(column)
-        assert shown == sorted(shown, reverse=True)
-        typed = "const field = document.getElementById('member'); field.value = 'oil'; field.dispatchEvent(new Event('input'))"
-        tab.value(f"(() => {{ {typed} }})()")
-        assert 0 < len(tab.value(column)) < len(rules)
-
-
 def test_the_flow_of_rules_says_what_is_new_since_the_version_before(tmp_path, prefect_server):
     store = str(tmp_path / "s")
     first = bicliq.enumerate({"b1": ["jam", "tea"], "b2": ["jam", "tea"]}, store=store)
@@ -400,6 +414,14 @@ def test_the_flow_of_rules_says_what_is_new_since_the_version_before(tmp_path, p
     assert record["new_since"] == first.run.run
     assert "new since run" in fsspec.open(record["report"], "rt").open().read()
     assert artifacts(prefect_server)["rules"]["type"] == "table"
+    with pytest.raises(InputError, match="consequents = 'rum' is a text"):
+        rules_flow(asked={**asked, "consequents": "rum"}, settings={"store": store})
+    source = str(tmp_path / "no.csv")
+    with pytest.raises(InputError, match="name no file"):
+        rules_flow(source, asked, {"store": store}, first.run.run)
+    rules_flow(asked=asked, settings={"store": store}, run=first.run.run)
+    for of in ("the latest run", source, f"run {first.run.run}"):
+        assert ask(f"{prefect_server}/flow_runs/filter", {"flow_runs": {"name": {"any_": [f"rules of {of}"]}}}), of
     assert invoke(["verify", "--store", store]) == 0
 
 

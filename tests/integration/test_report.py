@@ -342,8 +342,8 @@ def test_the_page_fits_its_window_and_is_filtered_and_sorted_in_it(groups, tmp_p
         edges = tab.value(column)
         assert edges == sorted(edges, reverse=True)
         assert edges[0] == groups.top(1)["n_edges"][0].as_py()
-        tab.value("document.getElementById('member').value = 'ünï'")
-        tab.value("document.getElementById('member').dispatchEvent(new Event('input'))")
+        tab.value("document.querySelector('.filters input').value = 'ünï'")
+        tab.value("document.querySelector('.filters input').dispatchEvent(new Event('input'))")
         some = tab.value("document.querySelector('#groups tbody').textContent")
         assert 0 < len(tab.value(column)) < len(edges)
         assert "Ünï" in some
