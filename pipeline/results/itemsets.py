@@ -248,7 +248,7 @@ class Rules(Listed):
     def __repr__(self) -> str:
         metric, rows = self.asked.metric, self.top(SHOWN).to_pylist()
         lines = [f"{row[metric]:.4g}: {row['antecedents']} → {row['consequents']}" for row in rows]
-        of = f"{self.asked.kind} rules of {self.n_baskets:,} baskets"
+        of = f"{self.asked.kind} rule{'' if len(rows) == 1 else 's'} of {self.n_baskets:,} baskets"
         if not rows:
             return as_text(f"no {of} with {rules_in_words(self.record())}", ())
         return as_text(f"{len(self):,} {of}; the best by {metric}", lines)
