@@ -232,9 +232,8 @@ def search(job: Job) -> None:
     assert job.planned is not None
     folder, placement = job.store.run(job.run), place_partitions(job.planned, job.settings)
     job.stood = standing(folder)
-    workers = (
-        placement.opened(job.ahead) if job.stood is None else nullcontext()
-    )  # of a whole run nothing is handed out
+    # of a whole run nothing is handed out
+    workers = placement.opened(job.ahead) if job.stood is None else nullcontext()
     with folder.claim_run(job.settings.second_run), workers as client:
         if client is not None:
             job.observer.dashboard(client.dashboard_link)
