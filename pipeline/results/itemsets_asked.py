@@ -112,8 +112,9 @@ class RulesAsked:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number, and neither a truth value nor text of one."""
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    """Whether a value is a number, and no truth value, text, or whole number beyond 64 bits."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return isinstance(value, float | np.floating) or (is_whole and abs(int(value)) < 1 << 63)
 
 
 def items_of(asked: str, items: Any) -> tuple[Any, ...]:
