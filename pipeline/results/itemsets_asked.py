@@ -94,6 +94,10 @@ class RulesAsked:
         least = self.min_threshold
         if not is_number(least) or np.isnan(least):
             raise InputError(f"min_threshold = {least!r} is no number; write the least {self.metric}, as 0.8")
+        if math.isinf(least):
+            raise InputError(
+                f"min_threshold = {least:g} is no least {self.metric}; of rules without an exception the confidence is 1"
+            )
         if self.metric in SHARES and least > 1:
             share = f"; {least:g} percent are {least / 100:.15g}" if 2 <= least <= 100 else ""
             raise InputError(f"min_threshold = {least} is above 1, which no {self.metric} is{share}")

@@ -255,6 +255,7 @@ def test_counts_are_items_where_that_is_said():
         ({"min_threshold": float("nan")}, "min_threshold = nan is no number"),
         ({"min_threshold": "0.8"}, "min_threshold = '0.8' is no number; write the least confidence, as 0.8"),
         ({"min_threshold": 10**400, "metric": "lift"}, "0 is no number; write the least lift"),
+        ({"min_threshold": float("inf"), "metric": "conviction"}, "the confidence is 1"),
         ({"min_threshold": None, "metric": "lift"}, "min_threshold = None is no number; write the least lift"),
         ({"min_threshold": 1.0000001}, r"1\.0000001 is above 1, which no confidence is$"),
         ({"max_len": "3"}, "max_len = '3' is no whole number of at least 2"),
