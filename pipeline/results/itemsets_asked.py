@@ -94,7 +94,7 @@ class RulesAsked:
         least = self.min_threshold
         if not is_number(least) or np.isnan(least):
             raise InputError(f"min_threshold = {least!r} is no number; write the least {self.metric}, as 0.8")
-        if math.isinf(least):
+        if np.isinf(least):
             raise InputError(
                 f"min_threshold = {least:g} is no least {self.metric}; of rules without an exception the confidence is 1"
             )
