@@ -155,6 +155,9 @@ def place_of_names(
     return 0 if names and ascending and counted else None
 
 
+ROWS_ARE_NUMBERED = "no column was taken for names of rows, which are numbered from 0"
+
+
 def assumed_of_names(
     uri: str, named: tuple[int, Sequence[str]] | None, unnamed: bool, at: int | None, names: Sequence[str]
 ) -> tuple[str, ...]:
@@ -169,9 +172,7 @@ def assumed_of_names(
     if unnamed:
         said.append("no line was taken for names of columns, which are numbered from 0; say header = true if one is")
     if at is None:
-        said.append(
-            "no column was taken for names of rows, which are numbered from 0; another is named by left = 'NAME'"
-        )
+        said.append(f"{ROWS_ARE_NUMBERED}; another is named by left = 'NAME'")
     else:
         called = f" ({shown(names[at])})" if names and names[at] else ""
         said.append(f"column {at}{called} was taken for names of rows; another is named by left = 'NAME'")

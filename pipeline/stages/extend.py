@@ -22,6 +22,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import say
 from bicliq.pipeline.formats import Edges, EdgeSource, open_edges, read_batches
 from bicliq.pipeline.formats.forms import told_beside
+from bicliq.pipeline.formats.matrix import ROWS_ARE_NUMBERED
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, Int32s, Int64s
 from bicliq.pipeline.graphs.paths import wedges
 from bicliq.pipeline.settings import IngestSettings
@@ -151,8 +152,8 @@ def extend(
     there = before.rows.find(*ends)[1]
     asked = keys_of(*ends)
     changed = np.sort(asked[there if delete else ~there])
-    if not delete and is_numbered(table):
-        _refuse_other_baskets(table.summary.source.uri, before, ends[0], ends_of(changed)[0])
+    if not delete and (what := _numbered(table)) is not None:
+        _refuse_others(table.summary.source.uri, what, before, ends[0], ends_of(changed)[0])
     step = ChangedEdges(
         changed, np.full(len(changed), not delete), None if before.rows.weights is None else np.zeros(len(changed))
     )
@@ -346,28 +347,35 @@ def read_like(known: StoredGraph, source: Edges, settings: IngestSettings, **how
     return replace(table, left_ids=left_ids, right_ids=right_ids, summary=replace(table.summary, labels=kinds))
 
 
-def is_numbered(table: EdgeTable) -> bool:
-    """Whether a table is of baskets that have no names but their places in the file or list."""
-    source, columns = table.summary.source, table.summary.columns
-    return (source.format == "baskets" and columns.get("left") == "line") or source.uri.endswith(" of baskets")
+def _numbered(table: EdgeTable) -> str | None:
+    """What of a table has no names but its places in the file or list; None: nothing."""
+    summary = table.summary
+    if any(ROWS_ARE_NUMBERED in said for said in summary.assumed):
+        return "row"
+    in_file = summary.source.format == "baskets" and summary.columns.get("left") == "line"
+    return "basket" if in_file or summary.source.uri.endswith(" of baskets") else None
 
 
-def _refuse_other_baskets(uri: str, before: _Stored, baskets: Int32s, joined: Int32s) -> None:
-    """Refuse numbered baskets that are others than those that have these numbers in the graph.
+def _refuse_others(uri: str, what: str, before: _Stored, left: Int32s, joined: Int32s) -> None:
+    """Refuse numbered rows, or baskets, that are others than those with their numbers in the graph.
 
-    `baskets`, `joined`: of each edge of the table, and of each that is new, its basket. A file that
-    grew at its end has the baskets of before as they were.
+    `left`, `joined`: of each edge of the table, and of each that is new, its left vertex. A file
+    that grew at its end has those of before as they were.
     """
     had = np.diff(before.rows.indptr)[: len(before.labels[0])]
-    now = np.bincount(baskets, minlength=len(had))[: len(had)]
+    now = np.bincount(left, minlength=len(had))[: len(had)]
     differ = (now > 0) & (now != had)
     differ[joined[joined < len(had)]] = True
     if differ.any():
         number = before.labels[0][int(np.argmax(differ))].as_py()
+        cure = (
+            "begin each line with a number that is new, and say format = 'baskets' and left = '0'"
+            if what == "basket"
+            else "give them a column of numbers that are new, and name it: left = 'NAME'"
+        )
         raise InputError(
-            f"{uri}: basket {number} is another one than basket {number} of the run; baskets without names are known by their"
-            " places alone: put the new ones behind those of before and give all of them, or begin each line with a"
-            " number that is new, and say format = 'baskets' and left = '0'"
+            f"{uri}: {what} {number} is another one than {what} {number} of the run; {what}s without names are known by their"
+            f" places alone: put the new ones behind those of before and give all of them, or {cure}"
         )
 
 

@@ -44,9 +44,15 @@ def test_an_update_of_a_matrix_is_read_as_a_matrix(folder, capsys):
     assert (code, said["unchanged"]) == (0, 1)
 
 
-def test_an_update_of_baskets_says_that_its_numbers_are_those_of_the_run(folder, capsys):
-    store = ["--store", folder / "s"]
-    assert asked(capsys, "run", folder / "a.txt", "--format", "baskets", *store, "--local")[0] == 0
-    code, said = asked(capsys, "update", folder / "b.txt", *store)
-    assert (code, said["unchanged"]) == (0, 1)
-    assert "its baskets have the numbers" in said["assumed"][0]
+@pytest.mark.parametrize(
+    ("first", "other", "what"), [("a.txt", "b.txt", "basket 1"), ("p.csv", "q.csv", "row 0")], ids=["baskets", "matrix"]
+)
+def test_an_update_is_not_joined_to_others_of_the_same_numbers(folder, capsys, first, other, what):
+    store, kind = ["--store", folder / "s"], "matrix" if what == "row 0" else "baskets"
+    assert asked(capsys, "run", folder / first, "--format", kind, *store, "--local")[0] == 0
+    code, said = asked(capsys, "update", folder / other, *store)
+    assert (code, f"{what} is another one than {what} of the run" in said["error"]) == (2, True)
+    with (folder / first).open("a") as file:  # one that grew is
+        file.write((folder / other).read_text())
+    code, said = asked(capsys, "update", folder / first, *store)
+    assert (code, said["edges"]) == (0, 2 if kind == "baskets" else 3)
