@@ -116,7 +116,7 @@ def _refuse_missing(name: str, called: str, cells: pa.Array) -> None:
     row = pc.index(pc.is_null(cells, nan_is_null=True), True).as_py()
     if row >= 0:
         raise InputError(
-            f"{name}, row {row}, column {shown(called)}: a value is missing; fill it with 0 for no edge, or {DROP_NULLS}"
+            f"{name}, row {row}, column {shown(called)}: a value is missing; fill it with 0 for no edge, or {DROP_NULLS.replace('rows', 'cells')}"
         )
 
 

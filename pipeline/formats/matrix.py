@@ -319,7 +319,7 @@ def _value(uri: str, number: int, text: str, column: Label, named: bool, setting
     if math.isnan(value) and settings.nulls == "error":
         raise InputError(
             f"{uri}, line {number}, column {shown(column)}: {shown(text)} is a word for a missing value; write 0 for no"
-            f" edge, or {DROP_NULLS}"
+            f" edge, or {DROP_NULLS.replace('rows', 'cells')}"
         )
     return value
 

@@ -116,7 +116,11 @@ def frequent_in_run(run: Run, min_support: float) -> Frequent:
     lists = pa.concat_tables(
         [empty_table(SCHEMA).select(["right", "n_left"]), *(t.select(["right", "n_left"]) for t in tables)]
     )
-    sets = lists["right"].combine_chunks()
+    sets, said = lists["right"].combine_chunks(), summary.account
+    if empty := sum(said["noted"].get(name, 0) for name in EMPTY):
+        sentence = f"run {run.run}: baskets without items are in no run, so {empty:,} that were read are not counted"
+        said["assumed"] = [*said["assumed"], sentence]
+        say("assumed", sentence)
     ends = np.concatenate([[0], np.cumsum(values_of(pc.list_value_length(sets)), dtype=np.int64)])
     closed = kernels.ClosedSets(
         ends, values_of(sets.flatten()), values_of(lists["n_left"].combine_chunks()), graph.n_right
@@ -132,7 +136,7 @@ def frequent_in_run(run: Run, min_support: float) -> Frequent:
         "min_count": min_count,
         "columns": summary.columns,
         "seconds": {"read": time.perf_counter() - started},
-        **summary.account,
+        **said,
     }
     return Frequent(closed, run.right_ids, run.right_ids, n_baskets, min_count, graph, run.left_ids, record, run.fold)
 

@@ -486,3 +486,14 @@ def test_a_table_of_0_and_1_is_one_whose_first_rows_are_empty_and_whose_names_ar
     assert pairs(bicliq.itemsets(frame, 0.2, left="customer")) == expected
     with pytest.raises(InputError, match="if 'customer' names the baskets, say left = 'customer'"):
         bicliq.itemsets(frame, 0.2)
+
+
+def test_a_run_says_that_it_has_no_baskets_without_items(tmp_path, capsys):
+    (tmp_path / "shop.dat").write_text("a b\n\nb\n")
+    store = ["--store", str(tmp_path / "store")]
+    assert invoke(["run", str(tmp_path / "shop.dat"), "--format", "baskets", *store]) == 0
+    capsys.readouterr()
+    assert invoke(["rules", *store, "--min-support", "0.3", "--json"]) == 0
+    told = json.loads((said := capsys.readouterr()).out)
+    assert (told["n_baskets"], "so 1 that were read are not counted" in told["assumed"][-1]) == (2, True)
+    assert "are not counted" in said.err
