@@ -22,11 +22,10 @@ from bicliq.pipeline.formats import Edges, EdgeSource
 from bicliq.pipeline.formats.baskets import context_names
 from bicliq.pipeline.formats.matrix import matrix_head
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
-from bicliq.pipeline.questions.itemsets import EMPTY, least_count, opened_rows, refuse_counts
+from bicliq.pipeline.questions.itemsets import EMPTY, are_lost, least_count, opened_rows, read_rows
 from bicliq.pipeline.results.concepts import Concepts, Context
 from bicliq.pipeline.results.implications import Implications
 from bicliq.pipeline.settings import Settings
-from bicliq.pipeline.stages.ingest import read_edge_table
 from bicliq.pipeline.store.results import Run
 
 Tell = Callable[[str, int, int], Any]
@@ -147,9 +146,7 @@ def read_context(source: Edges, settings: Settings) -> Context:
     opened, ingest = opened_rows(source, settings.ingest)
     rows, columns = _lone(opened)
     told = bool(len(rows) or len(columns))  # a table of pairs has no objects without one
-    table = read_edge_table(opened, ingest, backend=settings.data_backend, may_be_empty=told)
-    if ingest.weight is not None and settings.ingest.weight is None:
-        refuse_counts(table, opened, ingest)
+    table = read_rows(opened, ingest, settings, may_be_empty=told)
     said = table.summary.account
     n_empty = sum(said["noted"].get(name, 0) for name in EMPTY)
     objects = _with_lone(table.left_ids, rows, n_empty)
@@ -161,7 +158,7 @@ def read_context(source: Edges, settings: Settings) -> Context:
         sentences.append(
             f"{opened.uri}: objects without attributes are counted ({objects.null_count:,}), but have no name (null)"
         )
-    if said["dropped"]:
+    if are_lost(said, ingest, settings):
         sentences.append(
             f"{opened.uri}: an object or attribute that has lost all of its rows to dropped ones is not in the context"
         )

@@ -56,13 +56,11 @@ def find_frequent(source: Edges, min_support: float, settings: Settings, most_it
     started = time.perf_counter()
     least_count(min_support, None)
     opened, ingest = opened_rows(source, settings.ingest)
-    table = read_edge_table(opened, ingest, backend=settings.data_backend)
-    if ingest.weight is not None and settings.ingest.weight is None:
-        refuse_counts(table, opened, ingest)
+    table = read_rows(opened, ingest, settings)
     said = table.summary.account
     n_empty = sum(said["noted"].get(name, 0) for name in EMPTY)
     n_baskets = len(table.left_ids) + n_empty
-    if said["dropped"]:
+    if are_lost(said, ingest, settings):
         sentence = f"{opened.uri}: a basket that has lost all of its items to dropped rows is not counted as one"
         said["assumed"] = [*said["assumed"], sentence]
         say("assumed", sentence)
@@ -219,7 +217,37 @@ def opened_rows(source: Edges, settings: IngestSettings) -> tuple[EdgeSource, In
 
 
 def _with_cells(settings: IngestSettings) -> IngestSettings:
-    return settings if settings.min_value is not None else settings.model_copy(update={"weight": "weight"})
+    return settings.model_copy(update={"weight": "weight", "min_value": None})
+
+
+def read_rows(opened: EdgeSource, ingest: IngestSettings, settings: Settings, **how: Any) -> EdgeTable:
+    """Read a table as `opened_rows` gives it; cells are 1, or as large as `settings` ask for."""
+    table = read_edge_table(opened, ingest, backend=settings.data_backend, **how)
+    if not _has_cells(ingest, settings):
+        return table
+    if settings.ingest.min_value is not None:
+        return _of_least_value(table, settings.ingest.min_value)
+    _refuse_counts(table, opened)
+    return table
+
+
+def are_lost(said: dict[str, Any], ingest: IngestSettings, settings: Settings) -> bool:
+    """Whether rows were dropped that may be all that a vertex had: of a matrix the vertex stays."""
+    return bool(said["dropped"].keys() - ({"by_value"} if _has_cells(ingest, settings) else set()))
+
+
+def _has_cells(ingest: IngestSettings, settings: Settings) -> bool:
+    """Whether cells are read as weights, as `opened_rows` reads a matrix."""
+    return ingest.weight is not None and settings.ingest.weight is None
+
+
+def _of_least_value(table: EdgeTable, least: float) -> EdgeTable:
+    """Leave out cells below a value; a row that has no other ones stays a basket."""
+    assert table.weight is not None
+    kept = table.weight >= least
+    n = int(np.count_nonzero(kept))
+    summary = replace(table.summary, edges=n, dropped_by_value=len(kept) - n)
+    return replace(table, left=table.left[kept], right=table.right[kept], weight=None, summary=summary)
 
 
 def _named_rows(source: Any, settings: IngestSettings) -> Any:
@@ -230,9 +258,9 @@ def _named_rows(source: Any, settings: IngestSettings) -> Any:
     return source
 
 
-def refuse_counts(table: EdgeTable, opened: EdgeSource, settings: IngestSettings) -> None:
+def _refuse_counts(table: EdgeTable, opened: EdgeSource) -> None:
     """Raise an `InputError` where a cell that was read as 0 or 1 is another number."""
-    if table.weight is None or settings.min_value is not None:
+    if table.weight is None:
         return
     other = np.flatnonzero(table.weight != 1)
     if other.size:

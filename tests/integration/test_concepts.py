@@ -481,3 +481,13 @@ def out_of(capsys, command):
 def test_a_run_refuses_what_is_for_files(options, said, versions, capsys):
     assert invoke(["lattice", "--store", versions[0], *options]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_an_object_whose_counts_are_all_too_low_stays_in_the_context():
+    counts = pd.DataFrame({"a": [2, 1, 0], "b": [3, 1, 2]}, index=["x", "y", "z"])
+    found = bicliq.concepts(counts, min_value=2, format="matrix")
+    assert [sorted(row["extent"]) for row in found.to_pandas().to_dict("records")] == [
+        ["x", "y", "z"],
+        ["x", "z"],
+        ["x"],
+    ]
