@@ -21,7 +21,7 @@ from bicliq.pipeline.formats.matrix import (
     place_of_names,
     refuse_two_sets,
 )
-from bicliq.pipeline.formats.problems import DROP_NULLS
+from bicliq.pipeline.formats.problems import DROP_CELLS
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import shown
 
@@ -116,7 +116,7 @@ def _refuse_missing(name: str, called: str, cells: pa.Array) -> None:
     row = pc.index(pc.is_null(cells, nan_is_null=True), True).as_py()
     if row >= 0:
         raise InputError(
-            f"{name}, row {row}, column {shown(called)}: a value is missing; fill it with 0 for no edge, or {DROP_NULLS.replace('rows', 'cells')}"
+            f"{name}, row {row}, column {shown(called)}: a value is missing; fill it with 0 for no edge, or {DROP_CELLS}"
         )
 
 

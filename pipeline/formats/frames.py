@@ -18,9 +18,7 @@ from bicliq.pipeline.formats.baskets import begin_with_names
 from bicliq.pipeline.formats.columns import SAMPLE
 from bicliq.pipeline.formats.frame_matrix import Lone
 from bicliq.pipeline.formats.in_python import array_of_values, basket_columns
-from bicliq.pipeline.formats.parquet import (
-    is_list,
-)
+from bicliq.pipeline.formats.parquet import is_list
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import brief, shown
 

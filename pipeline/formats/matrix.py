@@ -30,7 +30,7 @@ from bicliq.pipeline.formats.columns import wants_time
 from bicliq.pipeline.formats.csv_heads import taken_for_comments, without_declaration
 from bicliq.pipeline.formats.files import bare_name
 from bicliq.pipeline.formats.lines import Label, Neighbours, TextLines, edge_batches, refuse_line
-from bicliq.pipeline.formats.problems import DROP_NULLS, MARKS, comment_cure
+from bicliq.pipeline.formats.problems import DROP_CELLS, MARKS, comment_cure
 from bicliq.pipeline.formats.recognise import text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.settings import IngestSettings
@@ -319,7 +319,7 @@ def _value(uri: str, number: int, text: str, column: Label, named: bool, setting
     if math.isnan(value) and settings.nulls == "error":
         raise InputError(
             f"{uri}, line {number}, column {shown(column)}: {shown(text)} is a word for a missing value; write 0 for no"
-            f" edge, or {DROP_NULLS.replace('rows', 'cells')}"
+            f" edge, or {DROP_CELLS}"
         )
     return value
 

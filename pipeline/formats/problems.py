@@ -37,6 +37,7 @@ INT64_DIGITS = 19
 
 DROP_RAGGED = "or drop such lines with ragged = 'drop'"
 DROP_NULLS = "drop such rows with nulls = 'drop'"
+DROP_CELLS = "drop such cells with nulls = 'drop'"
 
 
 def find_problem(source: EdgeSource, block: Block) -> str | None:

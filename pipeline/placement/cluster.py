@@ -65,8 +65,9 @@ class StartedAhead:
         """Return the cluster as soon as it has started; None where another one is asked for."""
         if self._started is None or asked != self._asked:
             return None
-        started, self._started = self._started, None
-        return started.result()
+        cluster = self._started.result()  # whoever is interrupted here leaves it
+        self._started = None
+        return cluster
 
     def leave(self) -> None:
         """Close the cluster, as soon as it has started, unless it was taken; return at once."""

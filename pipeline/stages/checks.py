@@ -30,8 +30,8 @@ SIDES = ("left", "right")
 def check_input(store: Store, run: str, summary: Summary, asked: CheckSettings) -> list[Check]:
     """Check the input of a planned run, and write its checks.json.
 
-    `store`, `run`: a planned run. `summary`: what ingest read and dropped.
-    `asked`: the thresholds. Raises InputError where
+    `store`, `run`: a planned run. `summary`: what ingest read and dropped. `asked`:
+    the thresholds. Raises InputError where
     a check failed and the settings say that this stops the run.
 
     The last run of the same source is the one that was published last. Labels are compared only
