@@ -87,7 +87,7 @@ def _seconds(expected: Expected, placement: Placement, threads: int) -> float | 
 def _proposed(rows: list[dict[str, int]]) -> dict[str, str]:
     """Thresholds that would do, as a fact of an event; nothing where none is known."""
     shown = [
-        f"min_left = {row['min_left']} and min_right = {row['min_right']} (about {short(row['bicliques'])})"
+        f"about {short(row['bicliques'])} with min_left = {row['min_left']} and min_right = {row['min_right']}"
         for row in rows
     ]
     return {"thresholds_that_would_do": " or ".join(shown)} if shown else {}
