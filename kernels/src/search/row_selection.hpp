@@ -1,4 +1,4 @@
-// row_selection.hpp: the rows that the child of a tall node keeps, and its columns over these alone.
+// row_selection.hpp: the rows that the child of a tall node keeps, and its columns over these.
 //
 // The bits of the rows that are kept are moved side by side within each word, and words are joined
 // where they fit into one; those of merged rows only where a bit stands for as many rows.
