@@ -278,5 +278,5 @@ def test_what_is_damaged_of_it_is_named_and_written_again(tmp_path, how, which):
     repair(store, settings_of(tmp_path))
     assert verify_store(store).problems == []
     assert latest_run(store) == runs[1]
-    if how == "flipped" and which != "number-00000001" or which == "source":
+    if (how == "flipped" and which != "number-00000001") or which == "source":
         assert path.read_bytes() == before
