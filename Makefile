@@ -10,7 +10,7 @@ SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/* tests/warps/*)
 # all that it imports (0.35 s instead of 0.14 for --help).
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup setup-dev machine-code wheel wheel-aarch64 demo test nightly mutants test-oldest test-newest test-checked sanitize-cpu sanitize-address sanitize-thread odr test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
+.PHONY: setup setup-dev machine-code wheel wheel-aarch64 demo test collect nightly mutants test-oldest test-newest test-checked sanitize-cpu sanitize-address sanitize-thread odr test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
 
 # What a run needs: the kernels for the best instruction set of this processor.
 # `make demo WHEEL=dist/….whl` compiles nothing.
@@ -109,6 +109,10 @@ demo: setup
 PYTEST = $(BIN)/python -m pytest --ignore tests/house --numprocesses 4 --dist loadgroup --no-loadscope-reorder --max-worker-restart 0 --durations 20
 test: setup-dev
 	$(PYTEST)
+
+# Imports what all tests import, so that it is compiled once, and not by four processes at the same time.
+collect: setup-dev
+	$(BIN)/python -m pytest --collect-only -qq --ignore tests/house >build/collected.txt
 
 # All examples, signals and architectures, of which `make test` tries a part (tests/nightly.py), on
 # kernels as users have them, and whether the tests of a day see forty faults made by hand (`make
