@@ -110,7 +110,7 @@ PYTEST = $(BIN)/python -m pytest --ignore tests/house --numprocesses 4 --dist lo
 test: setup-dev
 	$(PYTEST)
 
-# Imports what all tests import, so that it is compiled once, and not by four processes at the same time.
+# Imports what tests import: so it is compiled once, and not by four processes at the same time.
 collect: setup-dev
 	$(BIN)/python -m pytest --collect-only -qq --ignore tests/house >build/collected.txt
 
