@@ -24,6 +24,9 @@ LARGEST_TERM = 12.0
 CORRECTION_SHIFT = 10
 """Bits of a sum of two terms that its correction does not look at: steps of 2⁻¹⁰ nats."""
 
+LOWEST_CORRECTED = int(-2 * LARGEST_TERM / SURPRISE_UNIT)
+"""Units of a sum of two terms that is corrected, at least."""
+
 LARGEST_CORRECTED = 16.0
 """Nats of a sum of two terms from which on its correction is less than half a unit."""
 
@@ -194,9 +197,8 @@ class SurpriseTerms:
     @property
     def arrays(self) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array, Int32Array, int, int]:
         """What the extension takes: terms, costs, and the correction of a sum of two terms."""
-        lowest = int(-2 * LARGEST_TERM / SURPRISE_UNIT)
         corrected = corrections() if len(self.left_costs) else np.zeros(0, np.int32)
-        return self.left, self.right, self.left_costs, self.right_costs, corrected, lowest, CORRECTION_SHIFT
+        return self.left, self.right, self.left_costs, self.right_costs, corrected, LOWEST_CORRECTED, CORRECTION_SHIFT
 
 
 @cache

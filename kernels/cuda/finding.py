@@ -4,8 +4,7 @@ While the device sorts the graph, the host finds what is wanted and from which r
 (`Finding::open` in `src/best/finding.hpp`). The search is that of the streams, from these
 roots, and writes those bicliques only whose value reaches that of the k-th best which any warp has
 found so far (`WarpBest` in `src/search/device/device_sinks.hpp`). What was written too early is
-sorted out here; ties are broken as on the CPU. By surprise warps know what a biclique is worth at
-most, and it is valued here.
+sorted out here; ties are broken as on the CPU.
 """
 
 from __future__ import annotations
@@ -18,12 +17,10 @@ import numpy as np
 
 from bicliq.kernels.contracts import BicliqueBatch, EnumerationRequest, Int64Array
 from bicliq.kernels.cpu import load_extension
-from bicliq.kernels.cuda.enumeration import CudaRun, SearchBatch
 from bicliq.kernels.cuda.search_graph import SearchGraph
-from bicliq.kernels.cuda.search_memory import SearchMemory
 from bicliq.kernels.cuda.search_program import BEST
 from bicliq.kernels.cuda.stream import CudaStreamSearch
-from bicliq.kernels.surprise import SURPRISE_UNIT, SurpriseTerms
+from bicliq.kernels.surprise import CORRECTION_SHIFT, LOWEST_CORRECTED, SURPRISE_UNIT, SurpriseTerms, corrections
 
 OUTPUT_WORDS = 1 << 24
 """Of the block that bicliques are written to: few are."""
@@ -103,7 +100,6 @@ class CudaFindSearch(CudaStreamSearch):
         self._output_words = OUTPUT_WORDS
         self._wanted = wanted
         self._opening = opening
-        self._least: int | None = None  # that is wanted, as far as is known here
 
     def answers(self) -> list[Answer]:
         """Search to the end; the best first."""
@@ -111,8 +107,6 @@ class CudaFindSearch(CudaStreamSearch):
         while (batch := self.next_batch()) is not None:
             if len(batch):
                 best = sorted([*best, *self._best_of(batch)])[: self._wanted.k]
-            if len(best) == self._wanted.k:
-                self._least = -best[-1][0]
         shift = TIE_BITS if self._wanted.has_ties else 0
         return [(-value >> shift, left, right) for value, _, left, right in best]
 
@@ -145,17 +139,6 @@ class CudaFindSearch(CudaStreamSearch):
     def _some_roots(self) -> Any:
         return self._opened["roots"]
 
-    def _laid_out(self, cp: Any) -> tuple[dict[str, Any], SearchMemory, SearchBatch]:
-        fields, memory, batch = super()._laid_out(cp)
-        self._best = fields["best"]
-        return fields, memory, batch
-
-    def _go_on(self, run: CudaRun, memory: SearchMemory, counters: dict[str, int]) -> None:
-        """Launch again; by surprise, with what is known of the values of earlier launches."""
-        if self._wanted.objective == "surprise" and self._least is not None:
-            self._best.set(BEST.packed({"least": self._least}, BEST.names))
-        super()._go_on(run, memory, counters)
-
     def _arrays(self, graph: SearchGraph) -> dict[str, Any]:
         begin = np.zeros(1, BEST.dtype)
         begin["least"] = self._opened["least"]
@@ -163,15 +146,14 @@ class CudaFindSearch(CudaStreamSearch):
             **super()._arrays(graph),
             "best": begin.view(np.uint64),
             "best_values": np.zeros(self._wanted.k, np.int64),
-            **self._costs(),
+            **(self._of_surprise() if self._wanted.objective == "surprise" else {}),
         }
 
-    def _costs(self) -> dict[str, Any]:
-        """What a choice of so many rows or columns costs, by surprise."""
-        if self._wanted.objective != "surprise":
-            return {}
+    def _of_surprise(self) -> dict[str, Any]:
+        """What a choice of so many rows or columns costs, and what pairs are worth."""
         columns, rows = self._by_role(self._wanted.terms.left_costs, self._wanted.terms.right_costs)
-        return {"column_costs": columns, "row_costs": rows}
+        own = {name: self._opened[name] for name in ("own_row_terms", "own_column_terms")}
+        return {"column_costs": columns, "row_costs": rows, **own, "corrections": corrections()}
 
     def _hashes(self, graph: SearchGraph) -> dict[str, Any]:
         opened = self._opened
@@ -189,4 +171,7 @@ class CudaFindSearch(CudaStreamSearch):
             "max_rows": most[0],
             "max_columns": most[1],
             **{name: self._opened[name] % 2**64 for name in ("largest_pair", "row_charge", "column_charge")},
+            "n_corrections": len(corrections()),
+            "lowest_corrected": LOWEST_CORRECTED % 2**64,
+            "correction_shift": CORRECTION_SHIFT,
         }

@@ -78,10 +78,12 @@ RUN = Struct.of_words(
     "task_capacity", "slot_capacity", "workspace_words", "min_rows", "min_columns", "min_edges", "columns_are_left",
     "max_bicliques", "task_words", "output_words", "chunk_words", "max_row_degree", "best", "best_values", "n_best", "objective",
     "max_rows", "max_columns", "largest_pair", "row_charge", "column_charge", "row_costs", "column_costs",
+    "own_row_terms", "own_column_terms", "corrections", "n_corrections", "lowest_corrected", "correction_shift",
 )  # fmt: skip
 OPTIONAL = ("row_hashes", "column_hashes", "row_ids", "column_ids", "output", "chunks", "parked", "output_words", "chunk_words",
             "max_row_degree", "best", "best_values", "n_best", "objective", "max_rows", "max_columns", "largest_pair",
-            "row_charge", "column_charge", "row_costs", "column_costs")  # fmt: skip
+            "row_charge", "column_charge", "row_costs", "column_costs", "own_row_terms", "own_column_terms", "corrections",
+            "n_corrections", "lowest_corrected", "correction_shift")  # fmt: skip
 """Fields of `RUN` that are 0 where bicliques are only counted, or all are written."""
 
 BEST = Struct("Best", np.dtype([("lock", "u8"), ("n", "u8"), ("least", "i8")]))

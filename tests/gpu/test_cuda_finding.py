@@ -45,8 +45,6 @@ def test_random_graphs(objective: str) -> None:
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("name", sorted(DIGESTS))
 def test_real_graphs_in_ten_runs(name: str, objective: str) -> None:
-    if name in LONG and objective == "surprise":
-        pytest.skip("it takes a card minutes")
     graph = load(name)
     csr = graph.indptr, graph.indices, graph.n_right
     least = {"min_left": 8, "min_right": 8} if name in LONG else {"min_left": 2, "min_right": 2}

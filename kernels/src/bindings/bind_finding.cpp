@@ -56,7 +56,7 @@ nb::dict opened(Task<Finding>& task) {
   const Scores& scores = search.scores();
   return named("least", search.least(), "roots", numpy_of(search.roots()), "row_terms", numpy_of(scores.row_terms), "column_terms",
                numpy_of(scores.column_terms), "largest_pair", scores.largest_pair, "row_charge", scores.row_charge, "column_charge",
-               scores.column_charge);
+               scores.column_charge, "own_row_terms", numpy_of(scores.own_row_terms), "own_column_terms", numpy_of(scores.own_column_terms));
 }
 
 template <class Kernel>

@@ -88,11 +88,18 @@ struct Run {
   i64* best_values;
   u64 n_best, objective, max_rows, max_columns;
   i64 largest_pair, row_charge, column_charge;
-  const i64 *row_costs, *column_costs;  // of surprise, by number of rows and of columns
+  // Of surprise: what a choice costs by number of rows and of columns, the terms of which values are
+  // made, and what corrects the sum of two.
+  const i64 *row_costs, *column_costs, *own_row_terms, *own_column_terms;
+  const i32* corrections;
+  u64 n_corrections, lowest_corrected, correction_shift;
 
   Worth worth() const {
     return {static_cast<Objective>(objective), {limits(), static_cast<u32>(max_rows), static_cast<u32>(max_columns)},
             largest_pair, row_costs, column_costs, row_charge, column_charge};
+  }
+  Correction correction() const {
+    return {corrections, static_cast<i64>(lowest_corrected), static_cast<u32>(n_corrections), static_cast<u32>(correction_shift)};
   }
   Limits limits() const { return {static_cast<u32>(min_rows), static_cast<u32>(min_columns), min_edges}; }
   u32 column_degree(u32 c) const { return static_cast<u32>(column_start[c + 1] - column_start[c]); }

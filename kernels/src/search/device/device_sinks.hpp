@@ -68,6 +68,13 @@ class WarpOutput {
     if (lanes >> lane_id() & 1) run_.output[at_ + popcount(lanes & ((1u << lane_id()) - 1))] = vertex;
     at_ += popcount(lanes);
   }
+  /// The lists of the last record, of so many vertices, as all lanes have written them.
+  const u32* last(u32 n) const {
+    __syncwarp();
+    return run_.output + at_ - n;
+  }
+  /// Forgets the last record, of so many vertices.
+  void take_back(u32 n) { at_ -= n + 3; }
   /// Ends the chunk.
   void close() {
     if (lane_id() == 0 && end_) run_.chunks[number_] = {start_, at_ - start_};
@@ -109,7 +116,7 @@ class WarpOutput {
 /// of N bicliques in random order k · ln(N / k) do.
 ///
 /// By surprise, sums of terms are no values and only bound them (scores.hpp): what may be wanted is
-/// written, and the host values it and raises what is wanted from launch to launch.
+/// written, valued pair by pair, and taken back where it is not worth enough.
 class WarpBest {
  public:
   explicit WarpBest(const Run& run) : run_(run), worth_(run.worth()) {}
@@ -120,18 +127,46 @@ class WarpBest {
   NodeBounds bounds() const { return {worth_, run_.row_hashes, run_.column_hashes}; }
   /// May one of at most so many rows and columns be wanted?
   bool hopeful(u64 n_rows, u64 n_columns) const { return worth_.most(n_rows, n_columns) >= least(); }
-  /// Is a biclique wanted, as far as is known? If so, its value is noted.
+  /// Is a biclique wanted, as far as is known? If so, its value is noted, by surprise by `keeps`.
   bool wants(u64 n_rows, u64 n_columns, u64 row_terms, u64 column_terms) const {
     const i64 value = worth_.value(n_rows, n_columns, static_cast<i64>(row_terms), static_cast<i64>(column_terms));
     if (value < least() || !worth_.sizes.accepts(n_rows, n_columns)) return false;
     if (worth_.objective == Objective::surprise) return true;
-    if (value > least() || volatile_load(&run_.best->n) < run_.n_best) note(run_, value);
+    note_if_better(value);
+    return true;
+  }
+  /// By surprise: is this biclique, which all lanes see, worth enough? If so, its value is noted.
+  bool keeps(const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) const {
+    const i64 value = surprise(run_, rows, n_rows, columns, n_columns);
+    if (value < least()) return false;
+    note_if_better(value);
     return true;
   }
 
  private:
   const Run& run_;
   const Worth worth_;
+
+  void note_if_better(i64 value) const {
+    if (value > least() || volatile_load(&run_.best->n) < run_.n_best) note(run_, value);
+  }
+  /// The value of a biclique, pair by pair; lanes take the longer one of its lists.
+  BICLIQ_CALL static i64 surprise(const Run& run, const u32* rows, u32 n_rows, const u32* columns, u32 n_columns) {
+    const Correction correction = run.correction();
+    const bool by_row = n_rows >= n_columns;
+    const u32 *many = by_row ? rows : columns, *few = by_row ? columns : rows;
+    const i64 *many_terms = by_row ? run.own_row_terms : run.own_column_terms, *few_terms = by_row ? run.own_column_terms : run.own_row_terms;
+    const u32 n_many = by_row ? n_rows : n_columns, n_few = by_row ? n_columns : n_rows;
+    i64 sum = 0;
+    BICLIQ_ROLL
+    for (u32 i = lane_id(); i < n_many; i += kLanes) {
+      const i64 term = many_terms[many[i]];
+      BICLIQ_ROLL
+      for (u32 j = 0; j < n_few; ++j) sum += correction.pair(term + few_terms[few[j]]);
+    }
+    const i64 pairs = static_cast<i64>(total(LaneTerms{static_cast<u64>(sum)}));
+    return pairs - Worth::cost(run.row_costs, n_rows) - Worth::cost(run.column_costs, n_columns);
+  }
 
   struct Place {
     i64 value;
@@ -227,6 +262,7 @@ class WarpMembers : public SinkBase {
       output_.head(root_, popcount(rows), members.n);
       output_.selected(row_, rows);
       output_.list(members.ids, members.n);
+      settle(popcount(rows), members.n);
     }
   }
   void found_in_leaf(u32 rows, const Members& members, u32 joined) {
@@ -239,6 +275,7 @@ class WarpMembers : public SinkBase {
       output_.selected(row_, rows);
       output_.list(members.ids, members.n);
       output_.selected(leaf_, joined);
+      settle(popcount(rows), members.n + popcount(joined));
     }
   }
   void found(const u32* rows, u32 n, const Members& members) {
@@ -248,6 +285,7 @@ class WarpMembers : public SinkBase {
       output_.head(root_, n, members.n);
       output_.list(rows, n);
       output_.list(members.ids, members.n);
+      settle(n, members.n);
     }
   }
   /// The biclique of one row and all its columns.
@@ -261,6 +299,7 @@ class WarpMembers : public SinkBase {
     output_.head(columns[0], 1, n);
     output_.selected(row, 1);
     output_.list(columns, n);
+    settle(1, n);
   }
   void finish() {
     tally_.publish();
@@ -282,6 +321,14 @@ class WarpMembers : public SinkBase {
     if (run_.row_hashes)
       for (u32 i = lane_id(); i < n; i += kLanes) hash += run_.row_hashes[rows[i]];
     return total(LaneTerms{hash});
+  }
+  /// By surprise: takes the record back that was just written, if it is not worth enough.
+  void settle(u32 n_rows, u32 n_columns) {
+    if constexpr (kChooses) {
+      if (!run_.own_row_terms) return;
+      const u32* rows = output_.last(n_rows + n_columns);
+      if (!best_.keeps(rows, n_rows, rows + n_rows, n_columns)) output_.take_back(n_rows + n_columns);
+    }
   }
   /// Counts a biclique, from its sizes and its sums of hashes; false where it is not wanted.
   bool account(u32 n_rows, u32 n_columns, u64 rows, u64 columns) {
