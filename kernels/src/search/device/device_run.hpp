@@ -88,8 +88,8 @@ struct Run {
   i64* best_values;
   u64 n_best, objective, max_rows, max_columns;
   i64 largest_pair, row_charge, column_charge;
-  // Of surprise: what a choice costs by number of rows and of columns, the terms of which values are
-  // made, and what corrects the sum of two.
+  // Of surprise: what a choice of so many rows or columns costs, the terms that values are made of,
+  // and what corrects the sum of two.
   const i64 *row_costs, *column_costs, *own_row_terms, *own_column_terms;
   const i32* corrections;
   u64 n_corrections, lowest_corrected, correction_shift;
