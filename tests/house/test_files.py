@@ -18,7 +18,6 @@ TABLES = {Path("pipeline/settings.py"), Path("pipeline/store/records.py")}
 
 ONE_CLASS = {
     Path("kernels/src/gaps/root_search.hpp"),
-    Path("kernels/src/search/tall_nodes.hpp"),
     Path("kernels/src/search/wide_nodes.hpp"),
 }
 """Each is a single search, whose steps share its state."""

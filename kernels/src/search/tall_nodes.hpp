@@ -15,6 +15,7 @@
 
 #include "search/merged_rows.hpp"
 #include "search/narrow_nodes.hpp"
+#include "search/row_selection.hpp"
 
 namespace bicliq {
 
@@ -129,15 +130,6 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   }
 
  private:
-  /// Which rows a child keeps, and how the bits of the others are squeezed out of its masks.
-  struct RowSelection {
-    const u32* wanted;  // [depth]
-    const u32* shifts;  // [depth], of merged rows; else null
-    const u32* moves;   // [5][depth rounded up to 32]: bits that move 1, 2, 4, 8, 16 places; null: all stay in place
-    u32 depth, n_rows;
-    u32 moves_stride() const { return 32 * words_for(depth); }
-  };
-
   /// Makes the child for candidate x the current tall node, or fills narrow_[0] with it.
   Next tall_child(TallLevel& level, u32 x) {
     if (!memory_.fits(tall_words(level.depth, level.n_candidates, level.n_excluded + level.n_candidates))) {
@@ -321,46 +313,14 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
       for (u32 bits = rows[k]; bits; bits &= bits - 1) f(level.merged.bits[32 * k + first_set(bits)], 1u << level.merged.shifts[k]);
   }
 
-  /// Counts of the bits of word k, as numbers of rows.
-  static Lanes weighed(Lanes counts, const u32* shifts, u32 k) { return shifts ? shift_left(counts, shifts[k]) : counts; }
-
-  /// Words of the wanted rows side by side, where those of merged rows are not mixed.
-  static u32 packed_depth(const RowSelection& s) {
-    if (!s.shifts) return words_for(s.n_rows);
-    u32 depth = 0, n = 0;
-    for (u32 k = 0; k < s.depth; ++k) {
-      n += popcount(s.wanted[k]);
-      if (k + 1 < s.depth && s.shifts[k + 1] == s.shifts[k]) continue;
-      depth += words_for(n);
-      n = 0;
-    }
-    return depth;
-  }
-  /// Shifts and bits of the wanted rows side by side, as `put_columns` lays them.
-  void pack_bits(const TallLevel& from, const RowSelection& s, u32 depth, TallLevel& level) {
-    u32 *shifts = memory_.take(depth), *bits = memory_.take(Sink::wants_rows ? 32 * usize{depth} : 0);
-    u32 n_words = 0, n = 0;
-    for (u32 k = 0; k < s.depth; ++k) {
-      if constexpr (Sink::wants_rows)
-        for (u32 rest = s.wanted[k]; rest; rest &= rest - 1) bits[32 * n_words + n++] = from.merged.bits[32 * k + first_set(rest)];
-      else
-        n += popcount(s.wanted[k]);
-      if (k + 1 < s.depth && s.shifts[k + 1] == s.shifts[k]) continue;
-      for (u32 w = words_for(n); w; --w) shifts[n_words++] = s.shifts[k];
-      n = 0;
-    }
-    level.merged.shifts = shifts;
-    level.merged.bits = bits;
-  }
-
   /// The same, once it is known which candidates the child has.
   Next open_child(TallLevel& from, u32 x, const u32* rows, const u32* kept, u32 n_open, Mark mark) {
     if (n_open <= kSharesMasks) return open_in_place(from, x, rows, kept, mark);
     u32* wanted = memory_.take(from.depth);
-    RowSelection s = {wanted, from.merged.shifts, nullptr, from.depth, reach_of(from, rows, kept, wanted)};
-    const u32 least_depth = packed_depth(s);
+    RowSelection s = {wanted, from.merged.shifts, from.depth, reach_of(from, rows, kept, wanted)};
+    const u32 least_depth = s.packed_depth();
     const bool squeezed = 4 * least_depth <= 3 * from.depth;
-    if (squeezed) s.moves = plan_moves(s);
+    if (squeezed) s.plan_moves(memory_);
     if (!s.shifts && s.n_rows <= kLanes) return open_narrow_child(from, x, s, kept, n_open, mark);
     const u32 depth = squeezed ? least_depth : from.depth;
     u32 n_tried = 0;
@@ -370,7 +330,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     level.row_ids = from.row_ids;
     level.merged = from.merged;
     if (squeezed && s.shifts) {
-      pack_bits(from, s, depth, level);
+      level.merged = s.template pack<Sink::wants_rows>(from.merged, depth, memory_);
     } else if (squeezed && Sink::wants_rows) {
       u32* ids = memory_.take(32 * usize{depth});
       name_rows(from, wanted, ids);
@@ -434,32 +394,12 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     return n;
   }
 
-  /// Which bits of each word move 1, 2, 4, 8 and 16 places towards the lowest, so that the wanted
-  /// ones lie side by side (parallel suffix: Warren, Hacker's Delight, 7-4).
-  const u32* plan_moves(const RowSelection& s) {
-    const u32 stride = s.moves_stride();
-    u32* moves = memory_.take(5 * usize{stride});
-    for (u32 k = 0; k < s.depth; k += kLanes) {
-      Lanes wanted = load(s.wanted + k, first_lanes(s.depth - k));
-      Lanes gaps = shift_left(without(splat(~0u), wanted), 1);
-      for (u32 i = 0; i < 5; ++i) {
-        Lanes odd = gaps;
-        for (u32 step = 1; step < 32; step *= 2) odd = odd ^ shift_left(odd, step);
-        const Lanes move = odd & wanted;
-        store(moves + i * stride + k, move);
-        wanted = (wanted ^ move) | shift_right(move, 1u << i);
-        gaps = without(gaps, odd);
-      }
-    }
-    return moves;
-  }
-
   /// Writes the child's candidates.
   void fill_candidates(const TallLevel& from, const RowSelection& s, const u32* kept, u32* to, u32 stride, u32* ids) {
     u32 n = 0;
     for (u32 w = 0; w < words_for(from.n_candidates); ++w) {
       if (!kept[w]) continue;
-      put_columns(from.candidates + 32 * w, from.candidate_stride, flags(kept[w]), s, to + n, stride);
+      s.put_columns(from.candidates + 32 * w, from.candidate_stride, flags(kept[w]), to + n, stride);
       if constexpr (Sink::wants_members) compact(ids + n, load(from.ids + 32 * w), flags(kept[w]));
       n += popcount(kept[w]);
     }
@@ -479,49 +419,8 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   }
   u32 put_excluded(const u32* columns, u32 columns_stride, Flags real, const RowSelection& s, u32* to, u32 stride) {
     if (!ballot(real)) return 0;
-    Lanes counts = splat(0);
-    for (u32 k = 0; k < s.depth; ++k)
-      counts = counts + weighed(popcounts(load(columns + usize{k} * columns_stride) & splat(s.wanted[k])), s.shifts, k);
-    return put_columns(columns, columns_stride, real & (counts >= splat(rows_needed_)), s, to, stride);
-  }
-
-  /// Writes the flagged ones of 32 columns side by side, over the selected rows; returns their
-  /// number.
-  BICLIQ_CALL static u32 put_columns(const u32* columns, u32 columns_stride, Flags kept, const RowSelection& s, u32* to,
-                                     u32 stride) {
-    if (!s.moves) {
-      for (u32 k = 0; k < s.depth; ++k)
-        compact(to + usize{k} * stride, load(columns + usize{k} * columns_stride) & splat(s.wanted[k]), kept);
-      return popcount(ballot(kept));
-    }
-    Lanes pending = splat(0);
-    u32 held = 0, shift = 0;
-    for (u32 k = 0; k < s.depth; ++k) {
-      const u32 wanted = s.wanted[k], n = popcount(wanted);
-      if (!n) continue;
-      if (s.shifts && s.shifts[k] != shift) {
-        shift = s.shifts[k];
-        if (held) compact(to, pending, kept), to += stride;
-        held = 0;
-        pending = splat(0);
-      }
-      Lanes bits = load(columns + usize{k} * columns_stride) & splat(wanted);
-      const u32* move = s.moves + k;
-      BICLIQ_UNROLL
-      for (u32 i = 0; i < 5; ++i) {
-        const Lanes moving = bits & splat(move[i * s.moves_stride()]);
-        bits = (bits ^ moving) | shift_right(moving, 1u << i);
-      }
-      pending = pending | shift_left(bits, held);
-      held += n;
-      if (held < 32) continue;
-      compact(to, pending, kept);
-      to += stride;
-      held -= 32;
-      pending = held ? shift_right(bits, n - held) : splat(0);
-    }
-    if (held) compact(to, pending, kept);
-    return popcount(ballot(kept));
+    const Flags kept = real & (s.count(columns, columns_stride) >= splat(rows_needed_));
+    return s.put_columns(columns, columns_stride, kept, to, stride);
   }
 
   // ---- giving work away -------------------------------------------------------------------------
@@ -546,7 +445,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     const u32* own = level.rows;
     each_item(depth, [=](u32 k) { all[k] = own ? own[k] : ~0u; });
     each_item(words_for(level.n_candidates), [=](u32 w) { rest[w] = alive[w] & ~bits_below(w, next); });
-    const RowSelection s = {all, level.merged.shifts, nullptr, depth, 32 * depth};
+    const RowSelection s = {all, level.merged.shifts, depth, 32 * depth};
     Subtree tree = begin_given(block, level.n_members, level.members_hash);
     tree.n_rows = 32 * depth;
     tree.n_candidates = n_open;
