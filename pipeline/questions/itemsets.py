@@ -208,7 +208,8 @@ def opened_rows(source: Edges, settings: IngestSettings) -> tuple[EdgeSource, In
     if settings.format == "auto" and _is_one_hot(source):
         settings = _with_cells(settings.model_copy(update={"format": "matrix"}))
         opened = open_edges(_named_rows(source, settings), settings)
-        return replace(opened, assumed=tuple(said for said in opened.assumed if ROWS_ARE_NUMBERED not in said)), settings
+        assumed = tuple(said for said in opened.assumed if ROWS_ARE_NUMBERED not in said)
+        return replace(opened, assumed=assumed), settings
     try:
         settings = _with_cells(settings) if sparse or settings.format == "matrix" else settings
         return open_edges(_named_rows(source, settings), settings), settings
