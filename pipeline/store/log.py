@@ -247,7 +247,7 @@ def unnumbered(records: Mapping[str, Record], problems: Iterable[str]) -> list[s
         return []
     number, entry = missing
     return [
-        f"{number_name(number)}: it is missing, and was to say that {entry.run} is the latest; give its command again, or bicliq verify --repair writes it"
+        f"{number_name(number)}: it is missing, and was to say that {entry.run} is the latest; let bicliq verify --repair write it, or give its command again"
     ]
 
 

@@ -238,8 +238,8 @@ def test_an_update_that_is_killed_leaves_a_whole_version_and_takes_nothing_twice
     assert len(store.runs()) == (1 if at == "before" else 2)
     found = verify_store(store)
     assert len(found.leftovers) == (2 if at == "before" else 0)
-    assert [problem.rsplit("; ")[1] for problem in found.problems] == [
-        "give its command again, or bicliq verify --repair writes it"
+    assert [problem.split("; ")[1] for problem in found.problems] == [
+        "let bicliq verify --repair write it, or give its command again"
     ] * (at == "after")
     assert update(new, shop).how == ("changes" if at == "before" else "taken")
     whole = from_scratch(tmp_path, [*SHOP, ("cid", "jam"), ("dan", "rum")])
@@ -255,7 +255,7 @@ def test_an_update_that_is_killed_before_its_number_is_said_and_mended(tmp_path,
     said = capsys.readouterr()
     (problem,) = (line for line in (said.out + said.err).splitlines() if "it is missing" in line)
     assert "number-00000002.json" in problem
-    assert "is the latest; give its command again, or bicliq verify --repair writes it" in problem
+    assert "is the latest; let bicliq verify --repair write it, or give its command again" in problem
     again = ["verify", "--repair"] if mended_by == "verify --repair" else ["update", new]
     assert invoke([*again, "--store", shop.store]) == 0
     assert invoke(["verify", "--store", shop.store]) == 0
