@@ -16,7 +16,7 @@ from bicliq.kernels import available_threads
 from bicliq.pipeline.errors import BackendError, InputError
 from bicliq.pipeline.events import warn
 from bicliq.pipeline.extras import install, missing, needs
-from bicliq.pipeline.placement.device import INSTALL, POOL_KEEPS
+from bicliq.pipeline.placement.device import INSTALL, LOADING, POOL_KEEPS
 from bicliq.pipeline.settings import ClusterSettings
 
 ALLOWED_FAILURES = 2
@@ -225,8 +225,9 @@ def _gpu_cluster(settings: ClusterSettings, data_backend: str) -> Any:
     reason = why_no_gpu_cluster()
     if reason is not None:
         raise BackendError(reason)
-    from dask_cuda import LocalCUDACluster
-    from dask_cuda.plugins import CUDFSetup
+    with LOADING:
+        from dask_cuda import LocalCUDACluster
+        from dask_cuda.plugins import CUDFSetup
 
     pool: dict[str, Any] = {}
     cudf_setup: set[Any] = set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import threading
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
@@ -56,6 +57,11 @@ def why_no_data_on_device() -> str | None:
     return kernels.why_not("cuda")
 
 
+LOADING = threading.RLock()
+"""Held while libraries of RAPIDS are loaded: a second thread that does so at the same time sees
+modules of which half is there."""
+
+
 @cache
 def cudf_and_cupy() -> tuple[Any, Any]:
     """Import cuDF and CuPy, once a process: with one pool of memory, and tables that spill.
@@ -65,10 +71,11 @@ def cudf_and_cupy() -> tuple[Any, Any]:
     reason = why_no_data_on_device()
     if reason is not None:
         raise BackendError(f"the GPU data path cannot run here: {reason}; or use the CPU backend")
-    import cudf
-    import cupy
-    import rmm
-    from rmm.allocators.cupy import rmm_cupy_allocator
+    with LOADING:
+        import cudf
+        import cupy
+        import rmm
+        from rmm.allocators.cupy import rmm_cupy_allocator
 
     if isinstance(rmm.mr.get_current_device_resource(), rmm.mr.CudaMemoryResource):  # a Dask-CUDA worker has its pool
         kept = int(POOL_KEEPS * cupy.cuda.Device().mem_info[1])
