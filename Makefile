@@ -10,13 +10,15 @@ SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/* tests/warps/*)
 # all that it imports (0.35 s instead of 0.14 for --help).
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup setup-dev machine-code wheel wheel-aarch64 demo test nightly mutants test-oldest test-newest test-checked sanitize-cpu sanitize-address sanitize-thread odr test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
+.PHONY: setup setup-dev machine-code wheel wheel-aarch64 demo test collect nightly mutants test-oldest test-newest test-checked sanitize-cpu sanitize-address sanitize-thread odr test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
 
 # What a run needs: the kernels for the best instruction set of this processor.
 # `make demo WHEEL=dist/….whl` compiles nothing.
 setup: .venv/installed
-# What tests and lint need as well: the kernels for all that this processor has.
+# What tests and lint need as well: the kernels for all that this processor has, and only the best
+# optimised in full (FAST=all: each, as wheels are).
 setup-dev: .venv/installed-dev
+FAST = best
 
 # Installing is a matter of seconds with uv; where it cannot be had, pip takes minutes for the same.
 # 1: the environment, 2: what
@@ -61,7 +63,7 @@ else
 endif
 
 .venv/installed-dev: .venv/tools pyproject.toml constraints.txt $(SOURCES)
-	$(call build,editable,build/editable,cmake.define.BICLIQ_LANES=here cmake.define.BICLIQ_TESTS=ON)
+	$(call build,editable,build/editable,cmake.define.BICLIQ_LANES=here cmake.define.BICLIQ_FAST=$(FAST) cmake.define.BICLIQ_TESTS=ON)
 	@$(BIN)/python -m pip uninstall -qq --yes bicliq
 	$(call install,.venv,$$(echo build/editable/*.whl)[dev])
 	@touch .venv/installed $@
@@ -108,9 +110,16 @@ PYTEST = $(BIN)/python -m pytest --ignore tests/house --numprocesses 4 --dist lo
 test: setup-dev
 	$(PYTEST)
 
-# All examples, signals and architectures, of which `make test` tries a part (tests/nightly.py), and
-# whether the tests of a day see forty faults made by hand (`make mutants`, half an hour).
-nightly: setup-dev
+# Imports what tests import: so it is compiled once, and not by four processes at the same time.
+collect: setup-dev
+	$(BIN)/python -m pytest --collect-only -qq --ignore tests/house >build/collected.txt
+
+# All examples, signals and architectures, of which `make test` tries a part (tests/nightly.py), on
+# kernels as users have them, and whether the tests of a day see forty faults made by hand (`make
+# mutants`, half an hour).
+nightly:
+	rm -f .venv/installed-dev
+	$(MAKE) setup-dev FAST=all
 	BICLIQ_NIGHTLY=1 $(PYTEST)
 	$(MAKE) mutants
 mutants: setup-dev

@@ -31,7 +31,7 @@ from bicliq.pipeline.store.log import (
     next_to_number,
     number_name,
     take_number,
-    tell_sources,
+    untold,
 )
 from bicliq.pipeline.store.needs import needs
 from bicliq.pipeline.store.record import owner_of
@@ -110,12 +110,11 @@ def _mended_log(store: Store, found: Inventory) -> list[str]:
     """Fill the gaps in the numbered log, write what is damaged again, and the number at its end."""
     bad = [path for path in found.problems if path.startswith(f"{PLACE}/") and found.is_damaged(path)]
     store.root.remove(*bad)
-    if bad:
-        tell_sources(store, found.records)
+    told = sum(store.root.create(path, record) for path, record in untold(found.records).items())
     last, missing = last_number(store), next_to_number(found.records)
     entries = {n: Numbered() for n in range(1, last) if not store.root.has(number_name(n))}
     entries |= {} if missing is None else {last + 1: missing[1]}
-    written = sum(take_number(store, number, entry) for number, entry in entries.items())
+    written = told + sum(take_number(store, number, entry) for number, entry in entries.items())
     return [f"{PLACE}: {len(bad)} damaged, {written} written again"] if bad or written else []
 
 

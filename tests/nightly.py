@@ -19,9 +19,10 @@ NIGHTLY = "BICLIQ_NIGHTLY" in os.environ
 by_night = pytest.mark.skipif(not NIGHTLY, reason="by night: BICLIQ_NIGHTLY is not set")
 
 
-def drawn(examples: int) -> int:
-    """Number of examples that a property test draws: a sixth of those of the night."""
-    return examples if NIGHTLY else examples // 6
+def drawn(examples: int, part: int = 6) -> int:
+    """Number of examples that a property test draws: a sixth of those of the night, or less where
+    each takes long."""
+    return examples if NIGHTLY else examples // part
 
 
 def part_of(cases: Iterable[T], every: int) -> list[T]:

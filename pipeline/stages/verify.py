@@ -34,7 +34,7 @@ from bicliq.pipeline.store.folder import is_at_work
 from bicliq.pipeline.store.inventory import FOLDERS, Inventory, is_gone, places_of, take_inventory
 from bicliq.pipeline.store.labels import read_hashes
 from bicliq.pipeline.store.layout import RunFolder, Store
-from bicliq.pipeline.store.log import unnumbered, was_published
+from bicliq.pipeline.store.log import unnumbered, untold, was_published
 from bicliq.pipeline.store.record import Record
 from bicliq.pipeline.store.records import (
     CliqueRecord,
@@ -170,6 +170,8 @@ def verify_store(
     problems = [*found.sentences(), *(problem for run in runs for problem in run.problems)]
     if run is None:
         problems += unnumbered(found.records, found.problems)
+        beside = [path for path in untold(found.records) if path not in found.problems and not store.root.has(path)]
+        problems += [f"{path}: it is missing; bicliq verify --repair writes it" for path in beside]
     for place in found.places:
         problems += _clique_problems(store, place, found) if place.startswith("cliques/") else []
     if problems and any(is_gone(store, place, found) for place in found.places):

@@ -141,10 +141,17 @@ def make_next(folder: RunFolder, created: str, follows: str | None = None, asked
 
 
 def number_again(folder: RunFolder) -> None:
-    """Write down that a run, which is the latest, was asked for again and is whole."""
+    """Write down that a run, which is the latest, was asked for again and is whole.
+
+    A process that was killed may have numbered it and not said of which table it is.
+    """
     store = folder.store
+    last = last_number(store)
+    before, entry = (store.root.find(Numbered, number_name(number)) for number in (last - 1, last))
+    if entry is not None and entry.run == folder.run and (before is None or before.run != folder.run):
+        tell_source(store, last, entry)
     take_number(
-        store, last_number(store) + 1, Numbered(run=folder.run, created=moment_after(last_moment(store)))
+        store, last + 1, Numbered(run=folder.run, created=moment_after(last_moment(store)))
     )  # where somebody else takes it, something was published now as well
 
 
@@ -170,9 +177,8 @@ def tell_source(store: Store, number: int, entry: Numbered) -> None:
     """Write down of which table the run of an entry is, if its input was checked."""
     run = entry.counted or entry.run
     checks = store.run(run).find(Checks) if run and entry.created else None
-    if run and entry.created and checks is not None:
-        record = LastOfSource(run=run, created=entry.created, asks="counts" if entry.counted else "bicliques")
-        store.root.create(_name_of_source(checks.source, number), record)
+    if checks is not None:
+        store.root.create(_name_of_source(checks.source, number), _of_source(entry))
 
 
 def refuse_many_writers(store: Store, *, one_writer: bool) -> None:
@@ -239,9 +245,39 @@ def unnumbered(records: Mapping[str, Record], problems: Iterable[str]) -> list[s
     ]
 
 
+def untold(records: Mapping[str, Record]) -> dict[str, LastOfSource]:
+    """Return the records beside entries of the log that are missing, by path.
+
+    `records`: as `next_to_number` takes them. What was asked for again (`number_again`) has none,
+    nor what was published before its input was checked.
+    """
+    checks = {record.run: record for record in records.values() if isinstance(record, Checks)}
+    missing, latest = dict[str, LastOfSource](), None
+    for number in sorted(_numbers(records)):
+        entry = records[number_name(number)]
+        assert isinstance(entry, Numbered)
+        is_again = entry.run == latest and entry.counted is None
+        latest = entry.run or latest
+        checked = checks.get(entry.counted or entry.run or "")
+        if is_again or checked is None or entry.created is None or checked.created > entry.created:
+            continue
+        name = _name_of_source(checked.source, number)
+        if name not in records:
+            missing[name] = _of_source(entry)
+    return missing
+
+
 def number_name(number: int) -> str:
     """Return the name of an entry of the log."""
     return Numbered.name(f"{number:08d}")
+
+
+def _of_source(entry: Numbered) -> LastOfSource:
+    """Return what the record beside an entry says that makes a run, or its counts, public."""
+    run, created = entry.counted or entry.run, entry.created
+    assert run is not None
+    assert created is not None
+    return LastOfSource(run=run, created=created, asks="counts" if entry.counted else "bicliques")
 
 
 def _name_of_source(source: str, number: int) -> str:
@@ -260,14 +296,6 @@ def _backwards(store: Store) -> Iterator[Numbered]:
         entry = store.root.find(Numbered, number_name(number))
         if entry is not None:
             yield entry
-
-
-def tell_sources(store: Store, records: Mapping[str, Record]) -> None:
-    """Write again, by the sound records of a store, of which tables the runs of the log are."""
-    for number in _numbers(records):
-        entry = records[number_name(number)]
-        if isinstance(entry, Numbered):
-            tell_source(store, number, entry)
 
 
 def _numbers(names: Iterable[str]) -> list[int]:

@@ -13,7 +13,6 @@ import json
 import multiprocessing as mp
 import os
 import shutil
-import signal
 import sys
 import time
 from dataclasses import dataclass
@@ -34,6 +33,7 @@ from bicliq.pipeline.store.taken import all_taken
 from bicliq.pipeline.versions.sources import name_of_key
 from tests.faults.campaign import NOT_PUBLISHED
 from tests.faults.commands import PATIENCE
+from tests.integration.killed import killed
 
 COMMANDS = {
     "run": "run {folder}/base.csv --local --partitions 6",
@@ -59,6 +59,10 @@ TURNS_BACK = {"run", "resume", "rollback"}
 NOTHING_LEFT = "there is nothing to resume"
 """What `resume` says, with exit code 2, where all is finished and the latest is a version."""
 
+COMPACT = """
+from bicliq.pipeline.versions.compact import compact
+compact(Store.open(given[0]))
+"""
 PREPARED = ["a run that is cut off", "a compaction that is cut off"]
 """What waits to be resumed in the store that commands find."""
 
@@ -162,11 +166,7 @@ class Shop:
         self.give("run", str(store))
         self.give(f"update {self.folder}/first.csv", str(store))
         if what == "a compaction that is cut off":
-            process, _ = self.start("compact", str(store))
-            while process.is_alive() and not list(store.glob("runs/*/commits/*.json"))[6:]:
-                time.sleep(0.001)
-            os.kill(process.pid, signal.SIGKILL)
-            process.join()
+            killed(COMPACT, str(store), method="commit_partition", when="after")
         else:
             self.give(f"run {self.folder}/other.csv --local --partitions 4 --max-bicliques 500", str(store))
             self.give("rollback {second}", str(store))
@@ -253,10 +253,10 @@ def try_both(shop: Shop, trial: Trial, uri: str) -> list[Ended]:
         if trial.killed[at]:
             process.join(max(began + moment - time.monotonic(), 0))
             if process.is_alive():
-                os.kill(process.pid, signal.SIGKILL)
+                process.kill()
     found = [ended(name, *started) for name, started in zip(trial.pair, running, strict=True)]
-    for one, killed in zip(found, trial.killed, strict=True):
-        allowed = (0, 2, -9) if killed else (0, 2)
+    for one, may_be_killed in zip(found, trial.killed, strict=True):
+        allowed = (0, 2, -9) if may_be_killed else (0, 2)
         assert one.code in allowed, (str(trial), one)
         assert "Traceback" not in one.said, (str(trial), one)
     damage = [problem for problem in verify_store(store).problems if not problem.endswith(NOT_PUBLISHED)]

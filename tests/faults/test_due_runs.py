@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import yaml
+from pyarrow import csv
 
 from bicliq.flows import automations
 from bicliq.flows.automations import SILENT, SILENT_AFTER, register_automations
@@ -32,6 +34,7 @@ from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from tests.integration.server import ask, deployed, forget, runs_of, wait_for
 from tests.integration.stored_graphs import random_graph
+from tests.integration.test_cancelled import edge_table
 from tests.integration.test_notify import Webhook, webhook  # noqa: F401
 from tests.real_graphs import COUNTS, DATA
 
@@ -176,11 +179,13 @@ def test_the_run_after_a_killed_serve_starts_and_the_dead_one_is_crashed_and_tol
     prefect_server: str,
     webhook: Webhook,  # noqa: F811
 ) -> None:
-    with served(tmp_path, BICLIQ__NOTIFY__WEBHOOK=webhook.url) as serve:
+    table = edge_table(tmp_path, 240)  # of minutes, so that it is killed at work
+    with served(tmp_path, Path(table), BICLIQ__NOTIFY__WEBHOOK=webhook.url) as serve:
         dead = begun(prefect_server, tmp_path.name)
         process_of(dead)  # one that was killed before it is at work is the server's to notice
         serve.kill()
         assert state_of(prefect_server, dead)["type"] == "RUNNING"
+        csv.write_csv(pq.read_table(SHORT.with_suffix(".parquet")), table)
         serve.start()
         wait_for(lambda: state_of(prefect_server, dead)["type"] == "CRASHED", 60)
         assert state_of(prefect_server, dead)["message"] == DIED

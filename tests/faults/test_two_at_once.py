@@ -54,8 +54,8 @@ WAYS = {"here": ["--local"], "on workers": ["--workers", "2", "--dashboard", "fa
 
 
 def write_table(folder: Path) -> None:
-    """Write a table with some millions of maximal bicliques: one cut for a process alone."""
-    left, right = np.nonzero(np.random.default_rng(5).random((120, 120)) < 0.4)
+    """Write a table with close to a million maximal bicliques: one cut for a process alone."""
+    left, right = np.nonzero(np.random.default_rng(5).random((100, 100)) < 0.4)
     rows = [f"person {u},{v}\n" for u, v in zip(left, right, strict=True)]
     (folder / "table.csv").write_text("l,r\n" + "".join(rows))
 

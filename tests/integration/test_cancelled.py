@@ -8,8 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
@@ -17,14 +19,18 @@ import pytest
 from bicliq import kernels
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.placement.tasks import hand_out
-from bicliq.pipeline.run import run
+from bicliq.pipeline.run import Observer, run
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.store.layout import Store
+from tests.integration.killed import killed
 from tests.integration.server import ask, deployed, runs_of, wait_for
 from tests.integration.stored_graphs import random_graph
 
 SECONDS = 60.0
 """Within which work that nobody waits for must have stopped; it would take hours."""
+
+BICLIQUES = 44_244
+"""Of `table`."""
 
 
 def search_for_hours(here):
@@ -104,8 +110,8 @@ def edge_table(folder, n_vertices: int) -> str:
 
 @pytest.fixture
 def table(tmp_path):
-    """An edge table with 23 million bicliques: some seconds of one core."""
-    return edge_table(tmp_path, 160)
+    """An edge table with `BICLIQUES` of them."""
+    return edge_table(tmp_path, 60)
 
 
 @contextmanager
@@ -163,28 +169,41 @@ def test_a_flow_that_is_cancelled_stops_its_workers_keeps_commits_and_resumes(tm
     assert contents(store, kept) == records
 
 
-def test_a_second_run_waits_is_refused_or_takes_over_from_a_dead_one(tmp_path, table):
-    store = str(tmp_path / "store")
-    settings = {"store": store, "plan": {"partitions": 8}, "search": {"threads": 1}, "cluster": {"local": True}}
-    first = ("run", table, "--store", store, "--partitions", "8", "--threads", "1", "--local", "--second-run", "wait")
-    with running(tmp_path / "first.log", *first, ended_by=signal.SIGKILL):
-        wait_for(lambda: len(committed(store)) >= 1, 120)
-        with pytest.raises(InputError, match="another process searches this run"):
-            run(table, load_settings(**settings, second_run="refuse"))
-    kept = len(committed(store))
-    record = run(table, load_settings(**settings, second_run="refuse"))  # the lock died with its process
-    assert (record.bicliques, record.searched) == (23_565_628, 8 - kept)
+SEARCH = """
+from bicliq.pipeline.run import run
+from bicliq.pipeline.settings import load_settings
+run(given[0], load_settings(store=given[1], plan={"partitions": 8}, cluster={"local": True}, second_run="wait"))
+"""
 
 
-def test_a_run_that_waits_finds_everything_done(tmp_path, table, caplog):
+def test_a_second_run_takes_over_from_a_dead_one(tmp_path, table):
     store = str(tmp_path / "store")
-    command = ("run", table, "--store", store, "--partitions", "4", "--local", "--second-run", "refuse")
-    with running(tmp_path / "first.log", *command):
-        wait_for(lambda: len(committed(store)) >= 1, 120)
-        settings = {"store": store, "plan": {"partitions": 4}, "cluster": {"local": True}, "second_run": "wait"}
-        record = run(table, load_settings(**settings))
-    assert (record.bicliques, record.searched) == (23_565_628, 0)
-    assert "run waits for another process" in caplog.text
+    killed(SEARCH, table, store, method="commit_partition", when="after", at=3)
+    settings = {"store": store, "plan": {"partitions": 8}, "cluster": {"local": True}, "second_run": "refuse"}
+    record = run(table, load_settings(**settings))  # the lock died with its process
+    assert (record.bicliques, record.searched) == (BICLIQUES, 8 - 3)
+
+
+def test_a_second_run_is_refused_or_waits_and_finds_everything_done(tmp_path, table, caplog):
+    settings = {"store": str(tmp_path / "store"), "plan": {"partitions": 4}, "cluster": {"local": True}}
+    searches, may_go_on = Event(), Event()
+
+    def stands_still(progress):
+        searches.set()
+        assert may_go_on.wait(120)
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(run, table, load_settings(**settings, second_run="refuse"), Observer(search=stands_still))
+        try:
+            assert searches.wait(120)
+            with pytest.raises(InputError, match="another process searches this run"):
+                run(table, load_settings(**settings, second_run="refuse"))
+            second = pool.submit(run, table, load_settings(**settings, second_run="wait"))
+            wait_for(lambda: "run waits for another process" in caplog.text, 120)
+        finally:
+            may_go_on.set()
+        assert (first.result().bicliques, first.result().searched) == (BICLIQUES, 4)
+        assert (second.result().bicliques, second.result().searched) == (BICLIQUES, 0)
 
 
 def test_locks_that_an_object_store_does_not_have_are_refused(table):

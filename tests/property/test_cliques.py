@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bicliq.kernels import maximum_clique, project_one_mode
 from tests import dimacs
-from tests.nightly import drawn
+from tests.nightly import by_night, drawn
 from tests.property.graphs import random_graphs as bipartite_graphs
 from tests.reference.cliques import maximum_cliques
 
@@ -169,7 +169,7 @@ def test_one_vertex_of_each_part_is_a_largest_clique(n, parts, missing):
         assert all(np.isin(found.members, row).sum() == parts - 1 for row in rows)
 
 
-@pytest.mark.parametrize("n", [300, 1500, 4200])
+@pytest.mark.parametrize("n", [300, 1500, pytest.param(4200, marks=by_night)])
 def test_nearly_complete_graphs(n):
     """What is missing is a few paths and cycles, whose largest sets without two neighbours networkx
     finds."""
