@@ -12,6 +12,7 @@
 #pragma once
 
 #include "clique/clique_launch.hpp"
+#include "lanes/sorted_words.hpp"
 
 namespace bicliq {
 
@@ -66,16 +67,8 @@ class RootRows {
       const u32 *others = run_.later + from, *list = list_;
       const u32 n = n_;
       each_item(static_cast<u32>(run_.start[list_[i] + 1] - from), [=](u32 e) {
-        const u32 wanted = others[e];
-        u32 low = i + 1, high = n;
-        while (low < high) {
-          const u32 middle = (low + high) / 2;
-          if (list[middle] < wanted)
-            low = middle + 1;
-          else
-            high = middle;
-        }
-        if (low < n && list[low] == wanted) f(i, low);
+        const u32 wanted = others[e], at = first_where(i + 1, n, [=](u32 place) { return list[place] >= wanted; });
+        if (at < n && list[at] == wanted) f(i, at);
       });
     }
   }

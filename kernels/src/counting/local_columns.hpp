@@ -65,9 +65,6 @@ class RandomWays {
   double sum_ = 0, weight_ = 1;
 };
 
-/// The n lowest bits of a word, all 32 of them for more.
-inline u32 low_bits(u32 n) { return n < 32 ? (1u << n) - 1 : ~0u; }
-
 struct Columns {
   const u32* masks = nullptr;
   u32 n = 0, stride = 0, words = 0;

@@ -17,6 +17,7 @@
 #pragma once
 
 #include "gaps/root_search.hpp"
+#include "lanes/sorted_words.hpp"
 
 #include <memory>
 
@@ -189,13 +190,9 @@ class GapFinding {
   /// Others without which nothing of so many mates is wanted.
   u32 needed(u32 mates, u32 n_others) const {
     if (r_.wanted.sums) return 1;  // each root has bounds of its own
-    u32 low = 1, high = n_others + 1;
-    while (low < high) {
-      const u32 middle = low + (high - low) / 2;
-      const bool enough = r_.wanted.value(mates, middle, 0) >= best_.least() && u64{mates} * middle >= r_.wanted.sizes.min_edges;
-      enough ? high = middle : low = middle + 1;
-    }
-    return low;
+    return first_where(1u, n_others + 1, [&](u32 n) {
+      return r_.wanted.value(mates, n, 0) >= best_.least() && u64{mates} * n >= r_.wanted.sizes.min_edges;
+    });
   }
   /// Is there anything of at least so many mates and as many others?
   bool can_hold(u32 mates, const Part& part) {

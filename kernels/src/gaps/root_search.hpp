@@ -14,6 +14,7 @@
 #pragma once
 
 #include "gaps/climber.hpp"
+#include "gaps/root_matrix.hpp"
 #include "gaps/sum_bounds.hpp"
 #include "lanes/workers.hpp"
 
@@ -21,38 +22,22 @@
 
 namespace bicliq::gaps {
 
-/// Numbers of mates, and at least so many others; the part of the graph that can hold such groups.
-struct Range {
-  bool mates_are_left = true;
-  u32 min_mates, max_mates, min_others;
-  bool more_others = false;  // than mates, not as many
-  OwnRows mates, others;     // rows of either side, by their numbers here; mates by ascending degree
-  std::vector<i64> gains;    // of the entries of mates, by weight and by surprise
-  std::vector<u32> mate_ids, other_ids;  // in the graph; others ascending
-  u32 n_members = 0;  // the first mates are in every answer, and
-  Ids other_members;  // these others, by their numbers here
-
-  u32 others_needed_by_side(u32 mates) const { return mates + more_others; }
-};
-
 class RootSearch {
  public:
   RootSearch(const Range& range, const Wanted& wanted, BestGroups& best, Climber& climber, const Run& run)
-      : range_(range), wanted_(wanted), best_(best), climber_(climber), run_(run), mates_(range.mates.view()),
-        others_(range.others.view()), shared_(mates_.size(), 0), links_(others_.size(), 0), place_(others_.size(), 0),
+      : range_(range), wanted_(wanted), best_(best), climber_(climber), run_(run), m_(range, wanted),
         bounds_(wanted, range.mates_are_left ? 0 : 1) {
-    if (wanted.sums) bounds_.begin_range(mates_, range.gains, range.mate_ids, range.other_ids);
+    if (wanted.sums) bounds_.begin_range(range.mates.view(), range.gains, range.mate_ids, range.other_ids);
   }
 
   void search(u32 root) {
-    min_mates_ = range_.min_mates, min_others_ = range_.min_others;
-    mate_edges_ = other_edges_ = 0;
-    if (wanted_.sums && !narrow(static_cast<i32>(root))) return;
-    if (!gather(static_cast<i32>(root))) return;
-    fill_matrix(static_cast<i32>(root));
+    Fewest fewest{range_.min_mates, range_.min_others};
+    if (wanted_.sums && !narrow(static_cast<i32>(root), fewest)) return;
+    if (!m_.make(static_cast<i32>(root), fewest)) return;
+    begin_levels(static_cast<i32>(root));
     chosen_.assign(1, static_cast<i32>(root));
     bits_of_.assign(1, 0);
-    std::vector<u32> all(matrix_mates_.size());
+    std::vector<u32> all(m_.mates.size());
     for (u32 i = 0; i < all.size(); ++i) all[i] = i;
     search_node(0, std::move(all));
   }
@@ -68,133 +53,55 @@ class RootSearch {
   };
   static constexpr i64 kRounded = 8;  // costs are rounded, and so not quite concave
 
-  // ---- what can be with a root ------------------------------------------------------------------
-
-  u32 others_needed(u32 mates) const { return std::max(min_others_, range_.others_needed_by_side(mates)); }
   /// By weight and by surprise: the fewest mates and others with which the root can reach what is
   /// wanted; false where it cannot. Several that are in all answers are not looked at as roots.
-  bool narrow(i32 root) {
+  bool narrow(i32 root, Fewest& fewest) {
     if (range_.n_members) return true;
-    const auto [mates, others] = bounds_.fewest_of_root(static_cast<u32>(root), mates_[root], range_.min_mates, range_.max_mates,
-                                                        range_.min_others, range_.more_others, best_.least());
-    min_mates_ = mates, min_others_ = others;
+    std::tie(fewest.mates, fewest.others) = bounds_.fewest_of_root(
+        static_cast<u32>(root), range_.mates.view()[root], range_.min_mates, range_.max_mates, range_.min_others, range_.more_others, best_.least());
+    const auto [mates, others, mate_edges, other_edges] = fewest;
     if (!mates || !wanted_.sums->is_surprise()) return mates > 0;
     const i64 gap = wanted_.sums->least_gap_cost(std::min(u64{mates - 1} * others, u64{mates} * (others - 1)), wanted_.total);
-    if (mates > asked_mates()) mate_edges_ = std::min(others, bounds_.edges_of_mate(range_.max_mates, gap));
-    if (others > asked_others()) other_edges_ = std::min(mates, bounds_.edges_of_other(gap));
+    if (mates > m_.asked_mates()) fewest.mate_edges = std::min(others, bounds_.edges_of_mate(range_.max_mates, gap));
+    if (others > m_.asked_others()) fewest.other_edges = std::min(mates, bounds_.edges_of_other(gap));
     return true;
   }
-
-  /// Collects candidates on both sides; false where they do not suffice.
-  bool gather(i32 root) {
-    const i64 of_pair = std::min<i64>(wanted_.total, i64{2} * wanted_.each);
-    const i64 shared_least = i64{min_others_} - of_pair, own_least = std::max<i64>(i64{min_others_} - wanted_.each, mate_edges_);
-    matrix_mates_.clear();
-    Ids touched;
-    for (i32 v : mates_[root])
-      for (const i32 *w = after(others_[v], root), *end = others_[v].end(); w != end; ++w)
-        if (shared_[static_cast<usize>(*w)]++ == 0) touched.push_back(*w);
-    const usize last = mates_.size();
-    if (shared_least <= 0) {
-      for (usize w = static_cast<usize>(root) + 1; w < last; ++w) matrix_mates_.push_back(static_cast<i32>(w));
-    } else {
-      for (i32 w : touched)
-        if (shared_[static_cast<usize>(w)] >= shared_least) matrix_mates_.push_back(w);
-    }
-    for (i32 w : touched) shared_[static_cast<usize>(w)] = 0;
-    for (u32 before = ~0u; before != matrix_mates_.size();) {
-      before = static_cast<u32>(matrix_mates_.size());
-      if (before + 1 < min_mates_ || !gather_others(root)) return false;
-      const auto lacks = [&](i32 w) {
-        i64 n = 0;
-        for (i32 v : mates_[w]) n += place_[static_cast<usize>(v)] != 0;
-        return n < own_least;
-      };
-      matrix_mates_.erase(std::remove_if(matrix_mates_.begin(), matrix_mates_.end(), lacks), matrix_mates_.end());
-    }
-    std::sort(matrix_mates_.begin(), matrix_mates_.end());
-    for (u32 i = 1; i < range_.n_members; ++i)
-      if (matrix_mates_.size() < i || matrix_mates_[i - 1] != static_cast<i32>(i)) return false;
-    return true;
-  }
-  /// Others that are joined to enough of the mates, each with its place, from 1 on.
-  bool gather_others(i32 root) {
-    for (i32 v : matrix_others_) place_[static_cast<usize>(v)] = 0;
-    matrix_others_.clear();
-    Ids touched;
-    const auto link = [&](i32 mate) {
-      for (i32 v : mates_[mate])
-        if (links_[static_cast<usize>(v)]++ == 0) touched.push_back(v);
-    };
-    link(root);
-    for (i32 w : matrix_mates_) link(w);
-    const i64 possible = i64{min_mates_} - wanted_.each, least = std::max<i64>(possible, other_edges_);
-    if (least <= 0 && may_be_joined_to_none()) {
-      for (usize v = 0; v < others_.size(); ++v) matrix_others_.push_back(static_cast<i32>(v));
-    } else {
-      for (i32 v : touched)
-        if (links_[static_cast<usize>(v)] >= least) matrix_others_.push_back(v);
-      for (i32 v : range_.other_members)  // which need not pay for their choice
-        if (const u32 links = links_[static_cast<usize>(v)]; links >= possible && (!links || links < least)) matrix_others_.push_back(v);
-      std::sort(matrix_others_.begin(), matrix_others_.end());
-    }
-    for (i32 v : touched) links_[static_cast<usize>(v)] = 0;
-    for (usize i = 0; i < matrix_others_.size(); ++i) place_[static_cast<usize>(matrix_others_[i])] = static_cast<u32>(i) + 1;
-    for (i32 v : range_.other_members)
-      if (!place_[static_cast<usize>(v)]) return false;
-    return matrix_others_.size() >= others_needed(min_mates_);
-  }
-  /// An other without any edge is mostly of use only where there are too few.
-  bool may_be_joined_to_none() const { return wanted_.may_lack_all() || min_others_ <= asked_others(); }
-  u32 asked_mates() const { return std::max(range_.mates_are_left ? wanted_.sizes.min_rows : wanted_.sizes.min_columns, 1u); }
-  u32 asked_others() const { return std::max(range_.mates_are_left ? wanted_.sizes.min_columns : wanted_.sizes.min_rows, 1u); }
-  static const i32* after(Span row, i32 v) { return std::upper_bound(row.begin(), row.end(), v); }
-
-  void fill_matrix(i32 root) {
-    n_words_ = (matrix_others_.size() + 63) / 64;
+  /// All others stand in the levels 0 and 1, by whether the root misses them.
+  void begin_levels(i32 root) {
     n_levels_ = std::min(wanted_.each, wanted_.total) + 1;
-    bits_.assign((matrix_mates_.size() + 1) * n_words_, 0);
-    const auto fill = [&](usize i, i32 mate) {
-      for (i32 v : mates_[mate])
-        if (const u32 place = place_[static_cast<usize>(v)]) bits_[i * n_words_ + (place - 1) / 64] |= u64{1} << (place - 1) % 64;
-    };
-    for (usize i = 0; i < matrix_mates_.size(); ++i) fill(i, matrix_mates_[i]);
-    fill(matrix_mates_.size(), root);
     if (levels_.empty()) levels_.emplace_back();
-    levels_[0].assign(n_levels_ * n_words_, 0);
+    levels_[0].assign(n_levels_ * m_.n_words, 0);
     u64* zero = levels_[0].data();
-    const u64* own = row(static_cast<u32>(matrix_mates_.size()));
-    std::copy(own, own + n_words_, zero);
+    const u64* own = m_.row_of_root();
+    std::copy(own, own + m_.n_words, zero);
     if (n_levels_ > 1)
-      for (usize i = 0; i < matrix_others_.size(); ++i)
-        if (!(own[i / 64] >> i % 64 & 1)) zero[n_words_ + i / 64] |= u64{1} << i % 64;
-    member_places_.clear();
-    for (i32 v : range_.other_members) member_places_.push_back(place_[static_cast<usize>(v)] - 1);
+      for (usize i = 0; i < m_.others.size(); ++i)
+        if (!has_place(own, static_cast<u32>(i))) zero[m_.n_words + i / 64] |= u64{1} << i % 64;
     if (!wanted_.sums) return;
-    bounds_.begin_root(static_cast<u32>(root), matrix_others_, !range_.n_members);
+    bounds_.begin_root(static_cast<u32>(root), m_.others, !range_.n_members);
     std::vector<i64> weights;
-    for (i32 v : matrix_others_) weights.push_back(bounds_.other_weight(static_cast<u32>(v)));
+    for (i32 v : m_.others) weights.push_back(bounds_.other_weight(static_cast<u32>(v)));
     add_sums(0, root, std::move(weights));
   }
   /// The sums of others that are left with one mate more.
   void add_sums(u32 depth, i32 mate, std::vector<i64> sums) {
-    for (auto e = mates_.start[mate]; e < mates_.start[mate + 1]; ++e)
-      if (const u32 place = place_[static_cast<usize>(mates_.row[e])]) sums[place - 1] += range_.gains[static_cast<usize>(e)];
+    m_.each_entry(mate, [&](u32 place, usize entry) { sums[place] += range_.gains[entry]; });
     if (wanted_.sums->is_surprise()) {
-      const u64* own = row(depth ? bits_of_[depth] : static_cast<u32>(matrix_mates_.size()));
+      const u64* own = row_at(depth);
       for (u32 i = 1; i < n_levels_; ++i)
-        each_place(level(depth, i), [&](u32 place) {
-          if (!(own[place / 64] >> place % 64 & 1)) sums[place] -= bounds_.loss(static_cast<u32>(mate), static_cast<u32>(matrix_others_[place]));
+        each_place(level(depth, i), m_.n_words, [&](u32 place) {
+          if (!has_place(own, place)) sums[place] -= bounds_.loss(static_cast<u32>(mate), static_cast<u32>(m_.others[place]));
         });
     }
     if (sums_.size() < depth + 1) sums_.resize(depth + 1), prefixes_.resize(depth + 1), more_prefixes_.resize(depth + 1), weight_.resize(depth + 1);
     weight_[depth] = (depth ? weight_[depth - 1] : 0) + bounds_.mate_weight(static_cast<u32>(mate));
     std::vector<i64> left;
-    for (u32 i = 0; i < n_levels_; ++i) each_place(level(depth, i), [&](u32 place) { left.push_back(sums[place]); });
+    for (u32 i = 0; i < n_levels_; ++i) each_place(level(depth, i), m_.n_words, [&](u32 place) { left.push_back(sums[place]); });
     bounds_.begin_node(left, prefixes_[depth]);
     sums_[depth] = std::move(sums);
   }
-  const u64* row(u32 i) const { return bits_.data() + i * n_words_; }
+  /// The others of the mate that was chosen there.
+  const u64* row_at(u32 depth) const { return depth ? m_.row(bits_of_[depth]) : m_.row_of_root(); }
 
   // ---- the tree ---------------------------------------------------------------------------------
 
@@ -211,13 +118,13 @@ class RootSearch {
       chosen_.pop_back();
       return;
     }
-    if (n_mates >= min_mates_) take_groups(depth, counts);
+    if (n_mates >= m_.fewest.mates) take_groups(depth, counts);
     if (n_mates == range_.max_mates || mates.empty()) return;
     std::vector<Promise> promises;
     const u32 most_mates = std::min<u32>(range_.max_mates, n_mates + static_cast<u32>(mates.size()));
     for (u32 mate : mates) {
       const Promise promise = promise_of(depth, counts, mate);
-      if (promise.others >= others_needed(n_mates + 1) && (wanted_.sums || reaches(most_mates, promise.others, 0))) promises.push_back(promise);
+      if (promise.others >= m_.others_needed(n_mates + 1) && (wanted_.sums || reaches(most_mates, promise.others, 0))) promises.push_back(promise);
     }
     std::sort(promises.begin(), promises.end(), [](const Promise& a, const Promise& b) {
       return std::tie(b.misses_none, b.others, a.mate) < std::tie(a.misses_none, a.others, b.mate);
@@ -233,29 +140,29 @@ class RootSearch {
     }
   }
   bool has_other_members(u32 depth) {
-    for (u32 place : member_places_) {
+    for (u32 place : m_.member_places) {
       u64 word = 0;
       for (u32 i = 0; i < n_levels_; ++i) word |= level(depth, i)[place / 64];
       if (!(word >> place % 64 & 1)) return false;
     }
     return true;
   }
-  u64* level(u32 depth, u32 i) { return levels_[depth].data() + i * n_words_; }
+  u64* level(u32 depth, u32 i) { return levels_[depth].data() + i * m_.n_words; }
   u32 count(const u64* words) const {
     u64 n = 0;
-    for (usize i = 0; i < n_words_; ++i) n += static_cast<u64>(__builtin_popcountll(words[i]));
+    for (usize i = 0; i < m_.n_words; ++i) n += static_cast<u64>(__builtin_popcountll(words[i]));
     return static_cast<u32>(n);
   }
   u32 count_both(const u64* a, const u64* b) const {
     u64 n = 0;
-    for (usize i = 0; i < n_words_; ++i) n += static_cast<u64>(__builtin_popcountll(a[i] & b[i]));
+    for (usize i = 0; i < m_.n_words; ++i) n += static_cast<u64>(__builtin_popcountll(a[i] & b[i]));
     return static_cast<u32>(n);
   }
   Promise promise_of(u32 depth, const std::vector<u32>& counts, u32 mate) {
     with_mate_.resize(n_levels_);
     u32 missed_before = 0, missed = 0;
     for (u32 i = 0; i < n_levels_; ++i) {
-      const u32 joined = count_both(level(depth, i), row(mate));
+      const u32 joined = count_both(level(depth, i), m_.row(mate));
       with_mate_[i] = joined + missed_before;
       missed_before = counts[i] - joined;
       missed += missed_before;
@@ -281,7 +188,7 @@ class RootSearch {
   /// By weight and by surprise: only those so far.
   bool reaches_sum(u32 n_mates) const {
     const auto& sums = prefixes_[n_mates - 1];
-    for (u32 others = others_needed(n_mates); others < sums.size(); ++others)
+    for (u32 others = m_.others_needed(n_mates); others < sums.size(); ++others)
       if (bounds_.reaches(sums, n_mates, 0, 0, others, weight_[n_mates - 1], best_.least())) return true;
     return false;
   }
@@ -289,12 +196,12 @@ class RootSearch {
   /// joined to fewer of those that are left has gaps, and few may have some.
   void bound_more(u32 depth, const std::vector<Promise>& promises) {
     const u32 more = fewest_more(depth + 1);
-    links_left_.assign(matrix_others_.size(), 0);
+    links_left_.assign(m_.others.size(), 0);
     for (const Promise& promise : promises)
-      each_place(row(promise.mate), [&](u32 place) { ++links_left_[place]; });
+      each_place(m_.row(promise.mate), m_.n_words, [&](u32 place) { ++links_left_[place]; });
     std::vector<i64> whole, gapped;
     for (u32 i = 0; i < n_levels_; ++i)
-      each_place(level(depth, i), [&](u32 place) {
+      each_place(level(depth, i), m_.n_words, [&](u32 place) {
         const u32 joined = std::min(links_left_[place], more), gaps = i + more - joined;
         if (gaps > wanted_.each) return;
         (gaps ? gapped : whole).push_back(sums_[depth][place] + static_cast<i64>(joined) * bounds_.gain(place));
@@ -306,7 +213,7 @@ class RootSearch {
     whole.insert(whole.end(), gapped.begin(), gapped.end());
     bounds_.begin_node(whole, more_prefixes_[depth]);
   }
-  u32 fewest_more(u32 n_mates) const { return std::max(n_mates + 1, min_mates_) - n_mates; }
+  u32 fewest_more(u32 n_mates) const { return std::max(n_mates + 1, m_.fewest.mates) - n_mates; }
   /// The same as `is_hopeful`: of the numbers of mates that go with so many others, the ends.
   bool is_hopeful_sum(u32 n_mates, const std::vector<Promise>& promises, u32 i) const {
     const auto& sums = more_prefixes_[n_mates - 1];
@@ -317,7 +224,7 @@ class RootSearch {
       return bounds_.reaches(sums, n_mates + low, more - low, more, others, weight_[n_mates - 1], best_.least());
     };
     const u32 most = std::min(promises[i + low - 1].others, static_cast<u32>(sums.size()) - 1);
-    for (u32 others = others_needed(n_mates + low); others <= most; ++others) {
+    for (u32 others = m_.others_needed(n_mates + low); others <= most; ++others) {
       while (promises[i + high - 1].others < others) --high;
       u32 mates = high;
       while (range_.others_needed_by_side(n_mates + mates) > others) --mates;
@@ -331,21 +238,21 @@ class RootSearch {
     // Promises are sorted by others behind those that miss none, which have no fewer.
     for (u32 s = 1; i + s <= promises.size() && n_mates + s <= range_.max_mates; ++s) {
       const u32 others = promises[i + s - 1].others;
-      if (others < others_needed(n_mates + s)) return false;
-      if (n_mates + s >= min_mates_ && reaches(n_mates + s, others, fill(counts, others).missing)) return true;
+      if (others < m_.others_needed(n_mates + s)) return false;
+      if (n_mates + s >= m_.fewest.mates && reaches(n_mates + s, others, fill(counts, others).missing)) return true;
     }
     return false;
   }
   void descend(u32 depth, u32 mate) {
     if (levels_.size() < depth + 2) levels_.emplace_back();
-    levels_[depth + 1].resize(n_levels_ * n_words_);
-    const u64* own = row(mate);
+    levels_[depth + 1].resize(n_levels_ * m_.n_words);
+    const u64* own = m_.row(mate);
     for (u32 i = 0; i < n_levels_; ++i) {
       const u64 *from = level(depth, i), *below = i ? level(depth, i - 1) : nullptr;
       u64* to = level(depth + 1, i);
-      for (usize w = 0; w < n_words_; ++w) to[w] = (from[w] & own[w]) | (below ? below[w] & ~own[w] : 0);
+      for (usize w = 0; w < m_.n_words; ++w) to[w] = (from[w] & own[w]) | (below ? below[w] & ~own[w] : 0);
     }
-    chosen_.push_back(matrix_mates_[mate]);
+    chosen_.push_back(m_.mates[mate]);
     if (bits_of_.size() < depth + 2) bits_of_.push_back(0);
     bits_of_[depth + 1] = mate;
     if (wanted_.sums) add_sums(depth + 1, chosen_.back(), sums_[depth]);
@@ -372,8 +279,8 @@ class RootSearch {
     u32 n_others = counts[0], missing = 0;
     i64 sum = wanted_.sums ? sum_without_gaps(depth) : 0;
     for (u32 i = 1; i < n_levels_; ++i)
-      for (u32 place : member_places_)
-        if (level(depth, i)[place / 64] >> place % 64 & 1) {
+      for (u32 place : m_.member_places)
+        if (has_place(level(depth, i), place)) {
           if (missing + i > wanted_.total || !miss(depth, place, 1)) return;
           taken_.push_back(place);
           sum += sum_of(depth, place);
@@ -382,7 +289,7 @@ class RootSearch {
     const u32 n_more = std::accumulate(counts.begin() + 1, counts.end(), 0u) - static_cast<u32>(taken_.size());
     const u32 most_others = n_others + std::min(wanted_.total - missing, n_more);
     for (u32 i = 1; i < n_levels_; ++i)
-      each_place(level(depth, i), [&](u32 place) {
+      each_place(level(depth, i), m_.n_words, [&](u32 place) {
         if (may_add(i, n_mates) && !is_taken(place)) add_extra({place, i, worth(depth, place, i, n_others, most_others)}, n_others);
       });
     std::sort(extras_.begin(), extras_.end(), [](const Extra& a, const Extra& b) { return a.place < b.place; });
@@ -401,13 +308,13 @@ class RootSearch {
   }
   bool reaches_filled(u32 n_mates, const std::vector<u32>& counts) const {
     const Filling most = fill_more(counts, n_mates, counts[0], 0);
-    return most.others >= others_needed(n_mates) && reaches(n_mates, most.others, most.missing);
+    return most.others >= m_.others_needed(n_mates) && reaches(n_mates, most.others, most.missing);
   }
   bool is_taken(u32 place) const { return std::find(taken_.begin(), taken_.end(), place) != taken_.end(); }
   i64 sum_of(u32 depth, u32 place) const { return wanted_.sums ? sums_[depth][place] : 0; }
   i64 sum_without_gaps(u32 depth) {
     i64 sum = weight_[depth];
-    each_place(level(depth, 0), [&](u32 place) { sum += sums_[depth][place]; });
+    each_place(level(depth, 0), m_.n_words, [&](u32 place) { sum += sums_[depth][place]; });
     return sum;
   }
   /// What an other adds at most: its choice costs least where they are many, and a gap where pairs
@@ -419,7 +326,7 @@ class RootSearch {
   }
   /// One that adds nothing would be taken away, unless there are too few others.
   void add_extra(const Extra& extra, u32 n_others) {
-    if (!wanted_.sums || extra.worth > 0 || n_others < asked_others()) extras_.push_back(extra);
+    if (!wanted_.sums || extra.worth > 0 || n_others < m_.asked_others()) extras_.push_back(extra);
   }
   /// What the extras from each on add at most with up to so many gaps: a knapsack.
   void fill_best_after(u32 gaps) {
@@ -446,12 +353,7 @@ class RootSearch {
     for (; taken_.size() > n_taken; taken_.pop_back()) miss(depth, taken_.back(), -1);
   }
   /// One that misses all mates mostly adds nothing, unless there are too few others.
-  bool may_add(u32 level, u32 n_mates) const { return level < n_mates || wanted_.may_lack_all() || min_others_ <= asked_others(); }
-  template <class F>
-  void each_place(const u64* words, F f) const {
-    for (usize i = 0; i < n_words_; ++i)
-      for (u64 word = words[i]; word; word &= word - 1) f(static_cast<u32>(64 * i) + static_cast<u32>(__builtin_ctzll(word)));
-  }
+  bool may_add(u32 level, u32 n_mates) const { return level < n_mates || m_.may_be_joined_to_none(); }
   /// What the extras from the i-th on can make of so many others, and the gaps that this takes.
   std::pair<Filled, u32> most_with(usize i, u32 n_mates, u32 n_others, u32 missing, i64 sum) const {
     if (!wanted_.sums) {
@@ -466,7 +368,7 @@ class RootSearch {
   /// only the first k are of interest.
   void choose(usize i, u32 depth, u32 n_others, u32 missing, i64 sum) {
     const auto [bound, most_others] = most_with(i, depth + 1, n_others, missing, sum);
-    if (bound.value < best_.least() || most_others < others_needed(depth + 1)) return;
+    if (bound.value < best_.least() || most_others < m_.others_needed(depth + 1)) return;
     if (own_best_.size() == best_.k()) {
       const Filled worst = own_best_.back();
       if (bound.value < worst.value || (bound.value == worst.value && bound.missing >= worst.missing)) return;
@@ -488,7 +390,7 @@ class RootSearch {
     for (u32 i = 1; i < n_levels_; ++i)
       for (u32 n = std::min(counts[i], (wanted_.total - filling.missing) / i); n > 0; --n) {
         const bool adds = value(n_mates, filling.others + 1, filling.missing + i) > value(n_mates, filling.others, filling.missing);
-        if (!adds && filling.others >= others_needed(n_mates)) break;
+        if (!adds && filling.others >= m_.others_needed(n_mates)) break;
         ++filling.others;
         filling.missing += i;
       }
@@ -498,7 +400,7 @@ class RootSearch {
   /// nothing, where a mate would have too many.
   bool miss(u32 depth, u32 place, i32 by) {
     if (wanted_.each == wanted_.total) return true;
-    const auto misses = [&](u32 m) { return !(row(m ? bits_of_[m] : static_cast<u32>(matrix_mates_.size()))[place / 64] >> place % 64 & 1); };
+    const auto misses = [&](u32 m) { return !has_place(row_at(m), place); };
     if (by > 0)
       for (u32 m = 0; m <= depth; ++m)
         if (gaps_of_[m] == wanted_.each && misses(m)) return false;
@@ -508,11 +410,11 @@ class RootSearch {
   }
   void offer(u32 depth, u32 n_others, u32 missing, i64 sum) {
     const u32 n_mates = depth + 1;
-    if (n_others < others_needed(n_mates) || (!wanted_.sums && !reaches(n_mates, n_others, missing))) return;
+    if (n_others < m_.others_needed(n_mates) || (!wanted_.sums && !reaches(n_mates, n_others, missing))) return;
     Ids mates, others;
     for (i32 mate : chosen_) mates.push_back(static_cast<i32>(range_.mate_ids[static_cast<usize>(mate)]));
-    const auto add = [&](u32 place) { others.push_back(static_cast<i32>(range_.other_ids[static_cast<usize>(matrix_others_[place])])); };
-    each_place(level(depth, 0), add);
+    const auto add = [&](u32 place) { others.push_back(static_cast<i32>(range_.other_ids[static_cast<usize>(m_.others[place])])); };
+    each_place(level(depth, 0), m_.n_words, add);
     for (u32 place : taken_) add(place);
     std::sort(mates.begin(), mates.end());
     std::sort(others.begin(), others.end());
@@ -534,21 +436,14 @@ class RootSearch {
   BestGroups& best_;
   Climber& climber_;
   const Run& run_;
-  const Rows mates_, others_;
-  std::vector<u32> shared_, links_, place_;  // by number in the range
-  Ids matrix_mates_, matrix_others_;         // numbers in the range
-  usize n_words_ = 0;
+  RootMatrix m_;
   u32 n_levels_ = 0;
-  std::vector<u64> bits_;                 // [mate][word], the root last
   std::vector<std::vector<u64>> levels_;  // by depth: [level][word]
   Ids chosen_;
   std::vector<u32> bits_of_;  // by depth: the row of the mate that was chosen there
   std::vector<u32> with_mate_, after_, taken_, gaps_of_;
   std::vector<Extra> extras_;
   std::vector<Filled> own_best_;
-  u32 min_mates_ = 1, min_others_ = 1;    // of the root
-  u32 mate_edges_ = 0, other_edges_ = 0;  // without which a member would not pay for its choice
-  std::vector<u32> member_places_;      // of the others that all answers have
   SumBounds bounds_;                    // and what follows: by weight and by surprise
   std::vector<std::vector<i64>> sums_;  // by depth: of the mates so far with each other, by place
   std::vector<std::vector<SumBounds::Wide>> prefixes_, more_prefixes_;  // by depth: of the best others

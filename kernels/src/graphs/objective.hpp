@@ -20,6 +20,7 @@
 #pragma once
 
 #include "graphs/limits.hpp"
+#include "lanes/sorted_words.hpp"
 
 namespace bicliq {
 
@@ -101,15 +102,8 @@ struct Worth {
   /// By size: the first number of columns from `low` on with which at most so many rows can be
   /// worth `least`; `high` where nothing below that is enough.
   u32 columns_needed(u64 rows, i64 least, u32 low, u32 high) const {
-    if (most(rows, low) >= least) return low;
-    while (low < high) {
-      const u32 middle = low + (high - low) / 2;
-      if (most(rows, middle) >= least)
-        high = middle;
-      else
-        low = middle + 1;
-    }
-    return low;
+    const auto reached = [&](u32 columns) { return most(rows, columns) >= least; };
+    return reached(low) ? low : first_where(low, high, reached);
   }
   /// A biclique's value in the objective's own units, without what only orders equal ones.
   i64 plain(i64 value) const {

@@ -15,6 +15,22 @@
 namespace bicliq {
 
 inline u32 words_for(u32 bits) { return (bits + 31) / 32; }
+/// The n lowest bits of a word, all 32 of them for more.
+inline u32 low_bits(u32 n) { return n >= 32 ? ~0u : (1u << n) - 1; }
+/// Which bits of a word, given its number in a bit set, stand for elements before x.
+inline u32 bits_below(u32 word, u32 x) {
+  if (word < x / 32) return ~0u;
+  return word == x / 32 ? (1u << x % 32) - 1 : 0;
+}
+/// The first element of a bit set from `from` on, or `end`.
+inline u32 next_bit(const u32* words, u32 from, u32 end) {
+  for (u32 x = from; x < end; x = (x / 32 + 1) * 32)
+    if (const u32 rest = words[x / 32] >> x % 32) {
+      x += first_set(rest);
+      return x < end ? x : end;
+    }
+  return end;
+}
 
 struct BitMatrix {
   u32 n_rows = 0, n_excluded = 0, n_candidates = 0;

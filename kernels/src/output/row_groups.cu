@@ -20,6 +20,7 @@
 //
 // References: Apache Parquet format, parquet.thrift and Encodings.md (RLE, bit-packing hybrid); RFC
 // 8878 (zstd: frames, raw blocks).
+#include "lanes/sorted_words.hpp"
 #include "output/page_header.hpp"
 
 namespace bicliq {
@@ -99,14 +100,7 @@ class Entries {
 
 /// The first of the rows first … end - 1 whose list begins at `id` or later; `end` if none does.
 inline u32 first_list(const i32* offsets, u32 first, u32 end, u32 id) {
-  while (first < end) {
-    const u32 middle = first + (end - first) / 2;
-    if (static_cast<u32>(offsets[middle]) < id)
-      first = middle + 1;
-    else
-      end = middle;
-  }
-  return first;
+  return first_where(first, end, [=](u32 list) { return static_cast<u32>(offsets[list]) >= id; });
 }
 
 /// Repetition levels of eight ids, a bit each: 0 where a list begins.

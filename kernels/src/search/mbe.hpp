@@ -101,9 +101,9 @@ class MaximalBicliques : public WideNodes<MaximalBicliques<Sink, Workers, Memory
       if (n_narrow_)
         next = Base::step_narrow(narrow_[n_narrow_ - 1]);
       else if (kTallNodes && tall_)
-        next = Base::step_tall(*tall_);
+        next = Base::step_tall();
       else if (wide_)
-        next = Base::step_wide(*wide_);
+        next = Base::step_wide();
       else
         return;
     }

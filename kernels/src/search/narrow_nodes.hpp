@@ -19,7 +19,7 @@ class NarrowNodes : public SearchState<Self, Sink, Workers, Memory> {
 
  protected:
   using Base::Base;
-  using Base::workers_, Base::dropped, Base::members_words, Base::join, Base::reset_members, Base::low_bits,
+  using Base::workers_, Base::dropped, Base::members_words, Base::join, Base::reset_members,
       Base::members_, Base::memory_, Base::nodes, Base::begin_given, Base::promising, Base::room, Base::rows_needed_,
       Base::self, Base::sink_, Base::since_poll_;
   using typename Base::Block;

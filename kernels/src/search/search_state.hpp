@@ -37,6 +37,21 @@ inline bool is_promising(const Limits& limits, Sink& sink, u32 n_rows, u32 n_col
   return limits.reached(n_rows, n_columns);
 }
 
+/// A wide or a tall node on the path to the current one, which is done with when all its candidates
+/// have been tried.
+template <class Level, class Mark>
+struct NodeOnPath {
+  Level* parent;
+  u32* alive;     // candidates that are not done with, one bit each
+  u32 next, end;  // those that are still to be tried
+  u32 n_members;  // R, as it was when the node was opened
+  u64 members_hash;
+  Mark mark;  // memory is released to here when the node is done
+
+  void drop(u32 word, u32 bits) { put(alive + word, alive[word] & ~bits); }
+  void drop(u32 x) { drop(x / 32, 1u << x % 32); }
+};
+
 template <class Self, class Sink, class Workers, class Memory>
 class SearchState {
  public:
@@ -82,22 +97,6 @@ class SearchState {
   static constexpr usize words_of() {
     return (sizeof(T) + 3) / 4;
   }
-  static u32 low_bits(u32 n) { return n >= kLanes ? ~0u : (1u << n) - 1; }
-  /// Which bits of a word, given its number in a bit set, stand for elements before x.
-  static u32 bits_below(u32 word, u32 x) {
-    if (word < x / 32) return ~0u;
-    return word == x / 32 ? (1u << x % 32) - 1 : 0;
-  }
-  /// The first element of a bit set from `from` on, or `end`.
-  static u32 next_bit(const u32* words, u32 from, u32 end) {
-    for (u32 x = from; x < end; x = (x / 32 + 1) * 32)
-      if (const u32 rest = words[x / 32] >> x % 32) {
-        x += first_set(rest);
-        return x < end ? x : end;
-      }
-    return end;
-  }
-
   // ---- R ----------------------------------------------------------------------------------------
 
   void join(u32 column) {
@@ -113,6 +112,48 @@ class SearchState {
     members_.hash = hash;
   }
   bool promising(u32 n_rows, u32 n_columns) const { return is_promising(limits_, sink_, n_rows, n_columns); }
+
+  // ---- the path: wide and tall nodes ------------------------------------------------------------
+
+  template <class Level>
+  Level& push_node(Level*& top, Mark mark) {
+    Level* level = reinterpret_cast<Level*>(memory_.take(words_of<Level>()));
+    level->parent = top;
+    level->mark = mark;
+    top = level;
+    return *level;
+  }
+  /// Some candidates of a node whose lists are filled are to be tried.
+  template <class Level>
+  void begin(Level& level, u32 from, u32 to) {
+    level.next = from;
+    level.end = to;
+    level.n_members = members_.n;
+    level.members_hash = members_.hash;
+  }
+  /// Finds the next candidate of the last node; where none is left, closes that and is false.
+  template <class Level>
+  bool next_candidate(Level*& top, u32& x) {
+    Level& level = *top;
+    x = next_bit(level.alive, level.next, level.end);
+    if (x == level.end) {
+      top = level.parent;
+      memory_.release(level.mark);
+      return false;
+    }
+    level.next = x + 1;
+    reset_members(level.n_members, level.members_hash);
+    return true;
+  }
+  /// The shallowest node from here up that has a candidate to try; or null.
+  template <class Level>
+  static Level* shallowest(Level* level) {
+    Level* top = nullptr;
+    BICLIQ_ROLL
+    for (; level; level = level->parent)
+      if (next_bit(level->alive, level->next, level->end) < level->end) top = level;
+    return top;
+  }
 
   // ---- giving work away -------------------------------------------------------------------------
 

@@ -6,54 +6,58 @@
 
 namespace bicliq {
 
-/// Turns the planned rows and columns into lists of masks: the current tall node, or narrow_[0].
+/// The planned columns as lists of masks, over so many rows of a matrix of the same columns.
 template <class Self, class Sink, class Workers, class Memory>
-auto WideNodes<Self, Sink, Workers, Memory>::open_listed(const BitMatrix& m, const MatrixPlan& p, const u32* open, Mark mark) -> Next {
-  const u32 depth = words_for(p.n_rows), n_candidates = p.n_candidates;
-  wide_ = wide_->parent;  // the level that was begun is not a wide one after all
-  if (!n_candidates) {
-    memory_.release(mark);
-    return Next::kStep;
-  }
-  u32 candidate_stride = tall_stride(n_candidates), excluded_stride = tall_stride(p.n_excluded);
-  u32* candidates = memory_.take(usize{depth} * candidate_stride);
-  u32* excluded = memory_.take(usize{depth} * excluded_stride);
-  u32* ids = memory_.take(Sink::wants_members ? n_candidates : 0);
-  u32 n = 0, n_excluded = 0;
+auto WideNodes<Self, Sink, Workers, Memory>::list_columns(const BitMatrix& m, const u32* rows, u32 n_rows, const MatrixPlan& p, const u32* open) -> TallColumns {
+  const u32 depth = words_for(n_rows);
+  TallColumns to = {nullptr, nullptr, nullptr, 0, 0, tall_stride(p.n_candidates), tall_stride(p.n_excluded)};
+  to.candidates = memory_.take(usize{depth} * to.candidate_stride);
+  to.excluded = memory_.take(usize{depth} * to.excluded_stride);
+  to.ids = memory_.take(Sink::wants_members ? p.n_candidates : 0);
   BICLIQ_ROLL
   for (u32 w = 0; w < m.stride(); ++w)
-    if (live_[w])
-      n_excluded += gather_columns(m.rows + w, flags(live_[w]), p.n_rows, excluded + n_excluded, excluded_stride);
+    if (live_[w]) to.n_excluded += gather_columns(rows + w, flags(live_[w]), n_rows, to.excluded + to.n_excluded, to.excluded_stride);
   BICLIQ_ROLL
   for (u32 w = 0; w < m.candidate_words; ++w) {
     if (!open[w]) continue;
-    if constexpr (Sink::wants_members) compact(ids + n, load(m.ids + 32 * w), flags(open[w]));
-    n += gather_columns(m.rows + m.excluded_words + w, flags(open[w]), p.n_rows, candidates + n, candidate_stride);
+    if constexpr (Sink::wants_members) compact(to.ids + to.n_candidates, load(m.ids + 32 * w), flags(open[w]));
+    to.n_candidates += gather_columns(rows + m.excluded_words + w, flags(open[w]), n_rows, to.candidates + to.n_candidates, to.candidate_stride);
   }
+  return to;
+}
+
+/// Turns the planned rows and columns into lists of masks: the current tall node, or narrow_[0].
+template <class Self, class Sink, class Workers, class Memory>
+auto WideNodes<Self, Sink, Workers, Memory>::open_listed(const BitMatrix& m, const MatrixPlan& p, const u32* open, Mark mark) -> Next {
+  wide_ = wide_->parent;  // the level that was begun is not a wide one after all
+  if (!p.n_candidates) {
+    memory_.release(mark);
+    return Next::kStep;
+  }
+  const TallColumns columns = list_columns(m, m.rows, p.n_rows, p, open);
   const u32 *order = order_, *row_ids = m.row_ids;
   if (p.n_rows <= kLanes) {
     NarrowLevel& level = narrow_[0];
     level.mark = mark;
-    level.candidates = candidates;
-    level.excluded = excluded;
-    level.ids = ids;
-    level.n_candidates = level.end = n;
-    level.n_excluded = n_excluded;
+    level.candidates = columns.candidates;
+    level.excluded = columns.excluded;
+    level.ids = columns.ids;
+    level.n_candidates = level.end = columns.n_candidates;
+    level.n_excluded = columns.n_excluded;
     u32* to = subtree_rows_;
     each_item(p.n_rows, [=](u32 i) { to[i] = row_ids[order[i]]; });
     n_subtree_rows_ = p.n_rows;
     sink_.rows(subtree_rows_, p.n_rows);
     return open_narrow_of(p.n_rows);
   }
+  const u32 depth = words_for(p.n_rows);
   u32* rows = memory_.take(32 * usize{depth});
   each_item(p.n_rows, [=](u32 i) { rows[i] = row_ids[order[i]]; });
-  TallLevel& level = push_tall(mark);
-  level.candidates = candidates;
-  level.excluded = excluded;
-  level.ids = ids;
+  TallLevel& level = push_node(tall_, mark);
+  static_cast<TallColumns&>(level) = columns;
   level.row_ids = rows;
   level.merged = {};
-  open_tall(level, depth, n, n_excluded, candidate_stride, excluded_stride);
+  open_tall(level, depth);
   return Next::kStep;
 }
 
@@ -88,19 +92,7 @@ bool WideNodes<Self, Sink, Workers, Memory>::open_merged(const BitMatrix& m, con
   u32* starts = row_starts_;
   const u32 stride = m.stride(), n_rows = 32 * merged.depth;
   each_item(n_rows, [=](u32 i) { starts[i] = i * stride; });
-  const u32 candidate_stride = tall_stride(p.n_candidates), excluded_stride = tall_stride(p.n_excluded);
-  u32* candidates = memory_.take(usize{merged.depth} * candidate_stride);
-  u32* excluded = memory_.take(usize{merged.depth} * excluded_stride);
-  u32* ids = memory_.take(Sink::wants_members ? p.n_candidates : 0);
-  u32 n = 0, n_excluded = 0;
-  for (u32 w = 0; w < stride; ++w)
-    if (live_[w])
-      n_excluded += gather_columns(merged.rows + w, flags(live_[w]), n_rows, excluded + n_excluded, excluded_stride);
-  for (u32 w = 0; w < m.candidate_words; ++w) {
-    if (!open[w]) continue;
-    if constexpr (Sink::wants_members) compact(ids + n, load(m.ids + 32 * w), flags(open[w]));
-    n += gather_columns(merged.rows + m.excluded_words + w, flags(open[w]), n_rows, candidates + n, candidate_stride);
-  }
+  const TallColumns columns = list_columns(m, merged.rows, n_rows, p, open);
   row_starts_ = row_starts;
   u32* row_ids = memory_.take(p.n_rows);
   const u32 *order = order_, *numbers = m.row_ids;
@@ -108,14 +100,12 @@ bool WideNodes<Self, Sink, Workers, Memory>::open_merged(const BitMatrix& m, con
   u32* bits = memory_.take(Sink::wants_rows ? n_rows : 0);
   if constexpr (Sink::wants_rows) each_item(n_rows, [=](u32 i) { bits[i] = i; });
   if constexpr (Sink::sums_rows) sum_rows(merged, row_ids);
-  TallLevel& level = push_tall(mark);
-  level.candidates = candidates;
-  level.excluded = excluded;
-  level.ids = ids;
+  TallLevel& level = push_node(tall_, mark);
+  static_cast<TallColumns&>(level) = columns;
   level.row_ids = row_ids;
   level.merged = merged.bits;
   level.merged.bits = bits;
-  open_tall(level, merged.depth, n, n_excluded, candidate_stride, excluded_stride);
+  open_tall(level, merged.depth);
   return true;
 }
 

@@ -25,27 +25,24 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
 
  protected:
   using Base::Base;
-  using Base::bits_below, Base::copy, Base::workers_, Base::dropped, Base::members_words, Base::join,
-      Base::reset_members, Base::members_, Base::memory_, Base::narrow_, Base::next_bit, Base::nodes,
-      Base::n_subtree_rows_, Base::begin_given, Base::promising, Base::room, Base::rows_needed_, Base::self,
+  using Base::begin, Base::copy, Base::workers_, Base::dropped, Base::members_words, Base::join,
+      Base::reset_members, Base::members_, Base::memory_, Base::narrow_, Base::next_candidate, Base::nodes,
+      Base::n_subtree_rows_, Base::begin_given, Base::promising, Base::push_node, Base::room, Base::rows_needed_, Base::self,
       Base::sink_, Base::subtree_rows_, Base::since_poll_;
   using typename Base::Block;
   using typename Base::Mark;
   using typename Base::NarrowLevel;
 
-  struct TallLevel {
-    TallLevel* parent;
+  struct TallColumns {
     u32 *candidates, *excluded;  // [depth][stride]: word k of a column is its rows 32 k … 32 k + 31
-    u32* alive;                  // candidates that are not done with, one bit each
     u32* ids;
+    u32 n_candidates, n_excluded, candidate_stride, excluded_stride;
+  };
+  struct TallLevel : NodeOnPath<TallLevel, Mark>, TallColumns {
     const u32* rows;     // those of the masks that are its own; null: all
     const u32* row_ids;  // numbers of the rows in the graph
     Merged merged;       // rows, whose places are those of row_ids; or none
-    u32 depth, n_candidates, n_excluded, candidate_stride, excluded_stride;
-    u32 next;       // the first candidate that may still have to be tried
-    u32 n_members;  // R, as it was when the node was opened
-    u64 members_hash;
-    Mark mark;
+    u32 depth;
   };
 
   TallLevel* tall_ = nullptr;
@@ -73,59 +70,35 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
   /// Makes the root of a subtree the current node.
   void start_tall(const Subtree& tree) {
     take_row_scratch(tree.merged ? tree.merged->n_rows : tree.n_rows);
-    TallLevel& level = push_tall(memory_.mark());
-    level.candidates = tree.candidates;
-    level.excluded = tree.excluded;
-    level.ids = tree.ids;
+    TallLevel& level = push_node(tall_, memory_.mark());
+    static_cast<TallColumns&>(level) = {tree.candidates, tree.excluded, tree.ids, tree.n_candidates, tree.n_excluded,
+                                        tall_stride(tree.n_candidates), tree.excluded_stride};
     level.row_ids = tree.rows;
     level.merged = tree.merged ? *tree.merged : Merged();
-    open_tall(level, words_for(tree.n_rows), tree.n_candidates, tree.n_excluded, tall_stride(tree.n_candidates),
-              tree.excluded_stride);
-  }
-
-  TallLevel& push_tall(Mark mark) {
-    TallLevel* level = reinterpret_cast<TallLevel*>(memory_.take(Base::template words_of<TallLevel>()));
-    level->parent = tall_;
-    level->mark = mark;
-    level->rows = nullptr;
-    tall_ = level;
-    return *level;
+    open_tall(level, words_for(tree.n_rows));
   }
 
   /// Completes a level whose lists are filled: every candidate is alive.
-  void open_tall(TallLevel& level, u32 depth, u32 n_candidates, u32 n_excluded, u32 candidate_stride,
-                 u32 excluded_stride) {
+  void open_tall(TallLevel& level, u32 depth) {
+    const u32 n = level.n_candidates;
     level.depth = depth;
-    level.n_candidates = n_candidates;
-    level.n_excluded = n_excluded;
-    level.candidate_stride = candidate_stride;
-    level.excluded_stride = excluded_stride;
-    level.next = 0;
-    level.n_members = members_.n;
-    level.members_hash = members_.hash;
-    u32* alive = memory_.take(words_for(n_candidates));
-    each_item(words_for(n_candidates), [=](u32 w) { alive[w] = Base::low_bits(n_candidates - 32 * w); });
+    level.rows = nullptr;
+    begin(level, 0, n);
+    u32* alive = memory_.take(words_for(n));
+    each_item(words_for(n), [=](u32 w) { alive[w] = low_bits(n - 32 * w); });
     level.alive = alive;
   }
 
-  /// Tries the next candidate of a level, or closes it.
-  Next step_tall(TallLevel& level) {
-    const u32 x = next_bit(level.alive, level.next, level.n_candidates);
-    if (x == level.n_candidates) {
-      tall_ = level.parent;
-      memory_.release(level.mark);
-      return Next::kStep;
-    }
-    level.next = x + 1;
-    reset_members(level.n_members, level.members_hash);
-    return tall_child(level, x);
+  /// Tries the next candidate of the last node, or closes it.
+  Next step_tall() {
+    TallLevel& level = *tall_;
+    u32 x;
+    return next_candidate(tall_, x) ? tall_child(level, x) : Next::kStep;
   }
 
   /// Gives away the rest of the shallowest open level; false where none has anything to give.
   bool give_tall() {
-    TallLevel* top = nullptr;
-    for (TallLevel* level = tall_; level; level = level->parent)
-      if (next_bit(level->alive, level->next, level->n_candidates) < level->n_candidates) top = level;
+    TallLevel* top = Base::shallowest(tall_);
     return top && give_tall(*top);
   }
 
@@ -144,7 +117,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     if (excluded_covers(level, x, rows)) {
       ++dropped;
       // x need not exclude anything later: the column that has all its rows does
-      put(level.alive + x / 32, level.alive[x / 32] & ~(1u << x % 32));
+      level.drop(x);
       memory_.release(mark);
       return Next::kStep;
     }
@@ -261,7 +234,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
         counts = counts + weighed(popcounts(mask & own), level.merged.shifts, k);
       }
       const u32 full = after & ~ballot(nonzero(lacks)), inside = after & ~ballot(nonzero(outside));
-      if (inside) put(level.alive + w, level.alive[w] & ~inside);  // all their rows are in N(x): done with
+      if (inside) level.drop(w, inside);  // all their rows are in N(x): done with
       for (u32 bits = Sink::wants_members ? full : 0; bits; bits &= bits - 1) join(level.ids[32 * w + first_set(bits)]);
       const u32 open = after & ~full & ballot(counts >= splat(rows_needed_));
       put(kept + w, open);
@@ -325,8 +298,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     const u32 depth = squeezed ? least_depth : from.depth;
     u32 n_tried = 0;
     for (u32 w = 0; w <= x / 32; ++w) n_tried += popcount(from.alive[w] & bits_below(w, x));
-    const u32 candidate_stride = tall_stride(n_open), excluded_stride = tall_stride(from.n_excluded + n_tried);
-    TallLevel& level = push_tall(mark);
+    TallLevel& level = push_node(tall_, mark);
     level.row_ids = from.row_ids;
     level.merged = from.merged;
     if (squeezed && s.shifts) {
@@ -336,12 +308,15 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
       name_rows(from, wanted, ids);
       level.row_ids = ids;
     }
-    level.candidates = memory_.take(usize{depth} * candidate_stride);
-    level.excluded = memory_.take(usize{depth} * excluded_stride);
+    level.n_candidates = n_open;
+    level.candidate_stride = tall_stride(n_open);
+    level.excluded_stride = tall_stride(from.n_excluded + n_tried);
+    level.candidates = memory_.take(usize{depth} * level.candidate_stride);
+    level.excluded = memory_.take(usize{depth} * level.excluded_stride);
     level.ids = memory_.take(Sink::wants_members ? n_open : 0);
-    fill_candidates(from, s, kept, level.candidates, candidate_stride, level.ids);
-    const u32 n_excluded = fill_excluded(from, x, s, level.excluded, excluded_stride);
-    open_tall(level, depth, n_open, n_excluded, candidate_stride, excluded_stride);
+    fill_candidates(from, s, kept, level.candidates, level.candidate_stride, level.ids);
+    level.n_excluded = fill_excluded(from, x, s, level.excluded, level.excluded_stride);
+    open_tall(level, depth);
     return Next::kStep;
   }
 
@@ -351,15 +326,14 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     const u32 n_words = words_for(from.n_candidates), *before = from.alive;
     u32* alive = memory_.take(n_words);
     each_item(n_words, [=](u32 w) { alive[w] = (before[w] & bits_below(w, x)) | kept[w]; });
-    TallLevel& level = push_tall(mark);
-    level = from;
-    level.parent = &from;
-    level.mark = mark;
+    TallLevel& level = push_node(tall_, mark);
+    static_cast<TallColumns&>(level) = from;
+    level.row_ids = from.row_ids;
+    level.merged = from.merged;
+    level.depth = from.depth;
     level.rows = rows;
     level.alive = alive;
-    level.next = x + 1;
-    level.n_members = members_.n;
-    level.members_hash = members_.hash;
+    begin(level, x + 1, from.n_candidates);
     return Next::kStep;
   }
 

@@ -12,6 +12,7 @@
 
 #include "search/smaller_matrix.hpp"
 #include "search/tall_nodes.hpp"
+#include "search/wide_level.hpp"
 
 namespace bicliq {
 
@@ -21,28 +22,18 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
 
  protected:
   using Base::Base;
-  using Base::bits_below, Base::copy, Base::workers_, Base::dropped, Base::members_words, Base::join,
-      Base::reset_members, Base::low_bits, Base::members_, Base::memory_, Base::narrow_, Base::next_bit, Base::nodes,
-      Base::n_subtree_rows_, Base::order_, Base::begin_given, Base::promising, Base::push_tall, Base::room,
+  using Base::begin, Base::copy, Base::workers_, Base::dropped, Base::members_words, Base::join,
+      Base::members_, Base::memory_, Base::narrow_, Base::next_candidate, Base::nodes,
+      Base::n_subtree_rows_, Base::order_, Base::begin_given, Base::promising, Base::push_node, Base::room,
       Base::row_list_, Base::rows_needed_, Base::self, Base::sink_, Base::open_tall,
-      Base::subtree_rows_, Base::take_row_scratch, Base::tall_words, Base::since_poll_;
+      Base::subtree_rows_, Base::take_row_scratch, Base::tall_, Base::tall_words, Base::since_poll_;
   using typename Base::Block;
   using typename Base::Mark;
   using typename Base::NarrowLevel;
+  using typename Base::TallColumns;
   using typename Base::TallLevel;
 
-  struct WideLevel {
-    WideLevel* parent;
-    BitMatrix matrix;  // its own, or its parent's where a smaller one would not pay
-    u32* rows;         // L, one bit a row of the matrix
-    u32* counts;       // how many rows of L each candidate has
-    u32* alive;        // candidates that are not done with, one bit each
-    u32* tried_above;  // candidates of the matrix that were tried on the way to this node: excluded here, one bit each
-    u32 next, end;     // candidates that are still to be tried here
-    u32 n_members;     // R, as it was when the node was opened
-    u64 members_hash;
-    Mark mark;
-  };
+  using WideLevel = bicliq::WideLevel<Mark>;
 
   WideLevel* wide_ = nullptr;
 
@@ -64,7 +55,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     reach_starts_ = memory_.take(kLanes);
     if constexpr (kMergesRows && !Sink::wants_best)
       if (rows_needed_ > kLanes && !tree.rows && !tree.from && tree.to == tree.matrix.n_candidates && open_merged(tree.matrix)) return;
-    WideLevel& level = push_wide(memory_.mark());
+    WideLevel& level = push_node(wide_, memory_.mark());
     level.matrix = tree.matrix;
     if (!tree.matrix.columns) level.matrix.fill_columns(memory_);
     if (tree.rows) {
@@ -72,65 +63,28 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
       level.counts = tree.ids;
       level.alive = tree.candidates;
       level.tried_above = tree.excluded;
-      start_wide(level, tree.from, tree.to);
+      begin(level, tree.from, tree.to);
     } else {
       open_wide(level, tree.from, tree.to);
     }
   }
 
-  WideLevel& push_wide(Mark mark) {
-    WideLevel* level = reinterpret_cast<WideLevel*>(memory_.take(Base::template words_of<WideLevel>()));
-    level->parent = wide_;
-    level->mark = mark;
-    wide_ = level;
-    return *level;
-  }
-
   /// Completes a level over all rows of its matrix, whose columns are filled.
   void open_wide(WideLevel& level, u32 from, u32 to) {
-    const BitMatrix& m = level.matrix;
-    const u32 depth = words_for(m.n_rows);
-    u32* rows = memory_.take(depth);
-    each_item(depth, [rows](u32 k) { rows[k] = ~0u; });
-    level.rows = rows;
-    level.counts = m.counts;
-    level.alive = memory_.take(m.candidate_words);
-    level.tried_above = memory_.take(m.candidate_words);
-    BICLIQ_ROLL
-    for (u32 w = 0; w < m.candidate_words; ++w) {
-      const Flags real = first_lanes(m.n_candidates - 32 * w);
-      put(level.alive + w, ballot((load(m.counts + 32 * w) >= splat(rows_needed_)) & real));
-      put(level.tried_above + w, 0);
-    }
-    start_wide(level, from, to);
+    level.take_all_rows(memory_, rows_needed_);
+    begin(level, from, to);
   }
 
-  void start_wide(WideLevel& level, u32 from, u32 to) {
-    level.next = from;
-    level.end = to;
-    level.n_members = members_.n;
-    level.members_hash = members_.hash;
-  }
-
-  /// Tries the next candidate of a level, or closes it.
-  Next step_wide(WideLevel& level) {
-    const u32 x = next_bit(level.alive, level.next, level.end);
-    if (x == level.end) {
-      wide_ = level.parent;
-      memory_.release(level.mark);
-      return Next::kStep;
-    }
-    level.next = x + 1;
-    reset_members(level.n_members, level.members_hash);
-    return wide_child(level, x);
+  /// Tries the next candidate of the last node, or closes it.
+  Next step_wide() {
+    WideLevel& level = *wide_;
+    u32 x;
+    return next_candidate(wide_, x) ? wide_child(level, x) : Next::kStep;
   }
 
   /// Gives away a share of the shallowest open level; false where none has anything to give.
   bool give_wide() {
-    WideLevel* top = nullptr;
-    BICLIQ_ROLL
-    for (WideLevel* level = wide_; level; level = level->parent)
-      if (next_bit(level->alive, level->next, level->end) < level->end) top = level;
+    WideLevel* top = Base::shallowest(wide_);
     return top && give_wide(*top);
   }
 
@@ -162,10 +116,10 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     u32* closed = memory_.take(m.candidate_words);
     u32* open = memory_.take(m.candidate_words);
     u32 n_open = 0;
-    if (!close_candidates(level, x, n, closed, open, n_open) || excluded_covers(m, n)) {
+    if (!level.close_candidates(x, row_starts_, n, closed, open, n_open) || excluded_covers(m, row_starts_, n)) {
       ++dropped;
       // x need not exclude anything later: the column that has all its rows does
-      put(level.alive + x / 32, level.alive[x / 32] & ~(1u << x % 32));
+      level.drop(x);
       memory_.release(mark);
       return Next::kStep;
     }
@@ -203,19 +157,8 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
         join(m.ids[y]);
         if (level.counts[y] == n) twins |= bits & (0u - bits);
       }
-      if (twins) put(level.alive + w, level.alive[w] & ~twins);
+      if (twins) level.drop(w, twins);
     });
-  }
-
-  /// f(w, words[w]) for the words that are not zero.
-  template <class F>
-  static void each_nonzero(const u32* words, u32 n, F f) {
-    BICLIQ_ROLL
-    for (u32 first = 0; first < n; first += kLanes)
-      for (u32 some = ballot(nonzero(load(words + first, first_lanes(n - first)))); some; some &= some - 1) {
-        const u32 w = first + first_set(some);
-        f(w, words[w]);
-      }
   }
 
   void report(const BitMatrix& m, u32 n) {
@@ -227,44 +170,6 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     } else {
       sink_.found(nullptr, n, members_);
     }
-  }
-
-  /// Divides the candidates after x: `closed` gets those that have all rows of L', `open` those
-  /// that have at least two. False where a candidate that was tried before has all.
-  bool close_candidates(const WideLevel& level, u32 x, u32 n, u32* closed, u32* open, u32& n_open) const {
-    const BitMatrix& m = level.matrix;
-    BICLIQ_ROLL
-    for (u32 w = 0; w < m.candidate_words; w += kLanes) {
-      const u32 n_words = m.candidate_words - w < kLanes ? m.candidate_words - w : kLanes;
-      const Flags real = first_lanes(n_words);
-      const RowFold fold = fold_rows(m.rows + m.excluded_words + w, row_starts_, n, n_words);
-      const Lanes alive = load(level.alive + w, real), tried = tried_words(w, x), all = fold.all & alive;
-      if (ballot(meets(all, tried) | meets(fold.all, load(level.tried_above + w, real)))) return false;
-      store(closed + w, without(without(all, tried), own_word(w, x)), real);
-      const Lanes rest = without(without(fold.two & alive, tried), all);
-      store(open + w, rest, real);
-      n_open += sum(popcounts(rest));
-    }
-    return true;
-  }
-
-  /// The bits before x, in words w, w + 1, …
-  static Lanes tried_words(u32 w, u32 x) {
-    const Lanes number = lane_numbers() + splat(w), at = splat(x / 32);
-    return select(at > number, splat(~0u), select(number == at, splat((1u << x % 32) - 1), splat(0)));
-  }
-  /// The bit of x, in words w, w + 1, …
-  static Lanes own_word(u32 w, u32 x) {
-    return select((lane_numbers() + splat(w)) == splat(x / 32), splat(1u << x % 32), splat(0));
-  }
-
-  /// Has an excluded column all n rows of L'?
-  bool excluded_covers(const BitMatrix& m, u32 n) const {
-    BICLIQ_ROLL
-    for (u32 w = 0; w < m.excluded_words; w += kLanes)
-      if (share_column(m.rows + w, row_starts_, n, m.excluded_words - w < kLanes ? m.excluded_words - w : kLanes))
-        return true;
-    return false;
   }
 
   /// Fills narrow_[0] with the child over at most 32 rows, if it has a candidate.
@@ -282,7 +187,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
       const Lanes counts = popcounts(masks);
       const Flags kept = flags(bits) & (counts >= splat(rows_needed_));
       const u32 inside = ballot(flags(bits) & (counts == load(from.counts + 32 * w)));  // all their rows are in N(x)
-      if (inside) put(from.alive + w, from.alive[w] & ~inside);
+      if (inside) from.drop(w, inside);
       reach = reach | select(kept, masks, splat(0));
       if constexpr (Sink::wants_members) compact(ids + n_candidates, load(m.ids + 32 * w), kept);
       n_candidates += compact(candidates + n_candidates, masks, kept);
@@ -318,7 +223,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
         const u32 k = w + first_set(words);
         u32 wanted = lane(two, first_set(words));
         if (k >= m.excluded_words) {
-          wanted &= tried_before(from, k - m.excluded_words, x);
+          wanted &= from.tried_before(k - m.excluded_words, x);
           if (!wanted) continue;
         }
         const Lanes masks = column_masks(m.rows + k, row_starts_, reach);
@@ -329,16 +234,11 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     level.n_excluded = kept;
   }
 
-  /// The candidates of a word that are excluded below candidate x.
-  static u32 tried_before(const WideLevel& level, u32 word, u32 x) {
-    return level.tried_above[word] | (level.alive[word] & bits_below(word, x));
-  }
-
   /// Opens the child over more than 32 rows: as lists of masks, on a smaller matrix of its own, or
   /// on its parent's.
   Next wide_child_of_wide(WideLevel& from, u32 x, u32 n, u32* open, Mark mark) {
     const BitMatrix& m = from.matrix;
-    WideLevel& level = push_wide(mark);
+    WideLevel& level = push_node(wide_, mark);
     level.counts = memory_.take(m.column_stride());
     level.tried_above = memory_.take(m.candidate_words);
     const u32 *column = m.columns + x, *above = from.rows, depth = words_for(m.n_rows);
@@ -348,7 +248,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     level.rows = rows;
     BICLIQ_ROLL
     for (u32 w = 0; w < m.candidate_words; ++w) {
-      put(level.tried_above + w, tried_before(from, w, x));
+      put(level.tried_above + w, from.tried_before(w, x));
       if (open[w]) put(open + w, count_open(from, level, n, w, open[w]));
     }
     if constexpr (Sink::wants_best)
@@ -366,7 +266,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     }
     level.matrix = m;
     level.alive = open;
-    start_wide(level, 0, m.n_candidates);
+    begin(level, 0, m.n_candidates);
     return Next::kStep;
   }
 
@@ -385,7 +285,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     }
     store(level.counts + 32 * w, counts);
     const u32 inside = ballot(flags(open) & (counts == load(from.counts + 32 * w)));
-    if (inside) put(from.alive + w, from.alive[w] & ~inside);
+    if (inside) from.drop(w, inside);
     return ballot(flags(open) & (counts >= splat(rows_needed_)));
   }
 
@@ -424,6 +324,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
   }
 
   // tall_from_matrix.hpp, which whoever searches includes
+  TallColumns list_columns(const BitMatrix& m, const u32* rows, u32 n_rows, const MatrixPlan& p, const u32* open);
   Next open_listed(const BitMatrix& m, const MatrixPlan& p, const u32* open, Mark mark);
   bool open_merged(const BitMatrix& m);
   bool open_merged(const BitMatrix& m, const MatrixPlan& p, const u32* open, Mark mark);
@@ -492,14 +393,14 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     if (!memory_.fits(child_words(m))) return false;
     u32* open = memory_.take(m.candidate_words);
     u32* tried = memory_.take(m.candidate_words);
-    const u32 next = first_given(level);
+    const u32 next = level.first_given();
     u32 n_open = 0;
     BICLIQ_ROLL
     for (u32 w = 0; w < m.candidate_words; ++w) {
       const u32 rest = level.alive[w] & ~bits_below(w, next);
       n_open += popcount(rest & bits_below(w, level.end));
       put(open + w, rest);
-      put(tried + w, tried_before(level, w, next));
+      put(tried + w, level.tried_before(w, next));
     }
     const u32 *rows = level.rows, n_rows = m.n_rows;
     const u32 n = list_bits(row_list_, words_for(n_rows), [=](u32 k) {
@@ -522,7 +423,7 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     Subtree tree = begin_given(block, level.n_members, level.members_hash);
     tree.wide = true;
     tree.matrix = m;
-    tree.from = first_given(level);
+    tree.from = level.first_given();
     tree.to = level.end;
     tree.rows = copy(block, level.rows, depth);
     tree.ids = copy(block, level.counts, m.column_stride());
@@ -532,15 +433,6 @@ class WideNodes : public TallNodes<Self, Sink, Workers, Memory> {
     level.end = tree.from;
     return true;
   }
-  /// Where the share begins. Whoever takes it tries the last candidates of the level, and counts
-  /// those before them as excluded. The level itself keeps all of them, for the closures of the
-  /// candidates that it still tries.
-  static u32 first_given(const WideLevel& level) {
-    const u32 next = next_bit(level.alive, level.next, level.end);
-    const u32 cut = next_bit(level.alive, level.end - (level.end - next + kShares - 1) / kShares, level.end);
-    return cut < level.end ? cut : next;
-  }
-
   bool send_wide(WideLevel& level, const MatrixPlan& p, u32 next, const u32* open, u32 n_open) {
     const usize words = words_for(p.n_excluded) + words_for(p.n_candidates);
     Block block = workers_.block(padded(p.n_rows * words) + padded(p.n_rows) +
