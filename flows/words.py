@@ -75,8 +75,8 @@ def read_in_words(record: dict[str, Any]) -> list[str]:
     ['4 rows read: 1 repeats an edge; 1 dropped: nulls']
     """
     repeated = record["duplicates"]
-    what = "action" if record.get("in_step") else "edge"
-    said = [f"{repeated:,} {'repeats' if repeated == 1 else 'repeat'} an {what}"]
+    what = "an action" if record.get("in_step") else "an item of a basket" if "n_baskets" in record else "an edge"
+    said = [f"{repeated:,} {'repeats' if repeated == 1 else 'repeat'} {what}"]
     said += [f"{n:,} dropped: {why.replace('_', ' ')}" for why, n in record["dropped"].items()] or ["nothing dropped"]
     said += [f"{n:,} {what.replace('_', ' ')}" for what, n in record["noted"].items()]
     return [

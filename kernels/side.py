@@ -21,7 +21,7 @@ MOST_SAMPLED = 96
 
 SAMPLED_PATHS, SEED = 64, 1
 WARP_ROWS = 32  # rows of a node that a warp holds one a lane
-FEW_COLUMNS, MOST_COLUMNS = 4, 0xFF00  # as src/search/enumeration.hpp and short_rows.hpp have them
+FEW_COLUMNS, MOST_COLUMNS = 4, 0xFF00  # as src/search/short_rows.hpp has them
 WIDE_SHARE, NARROW_SHARE = 0.5, 0.1
 MOST_PATHS_FOR_WARPS = 32  # times the paths of the side that has fewer
 

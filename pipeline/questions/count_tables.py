@@ -28,7 +28,7 @@ from bicliq.pipeline.store.counts import (
 )
 from bicliq.pipeline.store.labels import read_labels
 from bicliq.pipeline.store.layout import RunFolder, Store
-from bicliq.pipeline.store.log import number_counts
+from bicliq.pipeline.store.log import number_counts, tell_again
 from bicliq.pipeline.store.manifest import ran_on
 from bicliq.pipeline.store.records import Checks, Counts, PartitionCounts
 
@@ -106,6 +106,7 @@ def publish_all_counts(folder: RunFolder, again: str | None = None) -> None:
                 done.pop(again, None)
             new = {key: method for key, method in _whole_keys(folder, again).items() if key not in done}
             if not new:
+                tell_again(folder)
                 return
             for key in new:
                 counts |= _sums(key, _records_of_key(folder, key))

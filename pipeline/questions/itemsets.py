@@ -23,6 +23,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import say
 from bicliq.pipeline.formats import Edges, EdgeSource, open_edges
 from bicliq.pipeline.formats.cells import AS_MATRIX
+from bicliq.pipeline.formats.matrix import ROWS_ARE_NUMBERED
 from bicliq.pipeline.graphs.bipartite import read_graph
 from bicliq.pipeline.graphs.reduce import reduce
 from bicliq.pipeline.results.itemsets import Frequent, Rules
@@ -204,6 +205,11 @@ def least_count(min_support: Any, n_baskets: int | None) -> int:
 def opened_rows(source: Edges, settings: IngestSettings) -> tuple[EdgeSource, IngestSettings]:
     """Return the table, and how it is read: one of 0 and 1 as a matrix with its cells."""
     sparse = hasattr(source, "tocoo")
+    if settings.format == "auto" and _is_one_hot(source):
+        settings = _with_cells(settings.model_copy(update={"format": "matrix"}))
+        opened = open_edges(_named_rows(source, settings), settings)
+        assumed = tuple(said for said in opened.assumed if ROWS_ARE_NUMBERED not in said)
+        return replace(opened, assumed=assumed), settings
     try:
         settings = _with_cells(settings) if sparse or settings.format == "matrix" else settings
         return open_edges(_named_rows(source, settings), settings), settings
@@ -213,7 +219,13 @@ def opened_rows(source: Edges, settings: IngestSettings) -> tuple[EdgeSource, In
     settings = _with_cells(settings.model_copy(update={"format": "matrix"}))
     opened = open_edges(_named_rows(source, settings), settings)
     guess = f"{opened.uri}: was taken for a table of 0 and 1, a row a basket (format = 'matrix')"
-    return EdgeSource(**{**vars(opened), "assumed": (guess, *opened.assumed)}), settings
+    return replace(opened, assumed=(guess, *opened.assumed)), settings
+
+
+def _is_one_hot(source: Any) -> bool:
+    """Whether each column of a frame is of True and False, so that nothing is guessed of it."""
+    kinds = getattr(source, "dtypes", ())
+    return len(kinds) > 0 and all("bool" in str(kind).lower() for kind in kinds)
 
 
 def _with_cells(settings: IngestSettings) -> IngestSettings:

@@ -171,7 +171,9 @@ def verify_store(
     if run is None:
         problems += unnumbered(found.records, found.problems)
         beside = [path for path in untold(found.records) if path not in found.problems and not store.root.has(path)]
-        problems += [f"{path}: it is missing; bicliq verify --repair writes it" for path in beside]
+        problems += [
+            f"{path}: it is missing; let bicliq verify --repair write it, or give its command again" for path in beside
+        ]
     for place in found.places:
         problems += _clique_problems(store, place, found) if place.startswith("cliques/") else []
     if problems and any(is_gone(store, place, found) for place in found.places):

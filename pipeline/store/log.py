@@ -141,18 +141,24 @@ def make_next(folder: RunFolder, created: str, follows: str | None = None, asked
 
 
 def number_again(folder: RunFolder) -> None:
-    """Write down that a run, which is the latest, was asked for again and is whole.
+    """Write down that a run, which is the latest, was asked for again and is whole."""
+    store = folder.store
+    tell_again(folder)
+    take_number(
+        store, last_number(store) + 1, Numbered(run=folder.run, created=moment_after(last_moment(store)))
+    )  # where somebody else takes it, something was published now as well
 
-    A process that was killed may have numbered it and not said of which table it is.
-    """
+
+def tell_again(folder: RunFolder) -> None:
+    """Write down of which table what a killed process numbered last is: a run, or its counts."""
     store = folder.store
     last = last_number(store)
     before, entry = (store.root.find(Numbered, number_name(number)) for number in (last - 1, last))
-    if entry is not None and entry.run == folder.run and (before is None or before.run != folder.run):
+    if entry is None:
+        return
+    is_again = entry.counted is None and before is not None and before.run == entry.run
+    if folder.run == (entry.counted or entry.run) and not is_again:
         tell_source(store, last, entry)
-    take_number(
-        store, last + 1, Numbered(run=folder.run, created=moment_after(last_moment(store)))
-    )  # where somebody else takes it, something was published now as well
 
 
 def number_counts(folder: RunFolder, created: str) -> None:

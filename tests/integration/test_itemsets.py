@@ -25,6 +25,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.reduce import reduce
 from bicliq.pipeline.results.itemsets_asked import METRICS
 from tests.integration.server import artifacts, ask
+from tests.nightly import part_of
 from tests.real_graphs import load
 from tests.reference import itemsets as reference
 
@@ -101,7 +102,16 @@ def test_files_of_baskets_count_the_empty_one_and_say_so(tmp_path, capsys, text,
     assert (record["n_baskets"], record["n_empty"], record["found"], record["rows_read"]) == (4, 1, 2, 6)
     assert bool(record["assumed"]) == (not options and path.suffix == ".csv")
     assert invoke(["rules", str(path), "--min-support", "0.5", *options]) == 0
-    assert "4 baskets (1 without items)" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "4 baskets (1 without items)" in said
+    assert "6 rows read: 0 repeat an item of a basket" in said
+
+
+@pytest.mark.parametrize("frame", [ONE_HOT, ONE_HOT.astype(pd.SparseDtype(bool)), ONE_HOT[["tea"]]])
+def test_nothing_is_guessed_of_a_frame_of_true_and_false(frame):
+    found = bicliq.itemsets(frame, 0.75)
+    assert pairs(found) == {frozenset({"tea"}): 0.75}
+    assert found.account["assumed"] == []
 
 
 def test_the_groceries_of_mlxtends_documentation():
@@ -128,23 +138,53 @@ def test_the_groceries_of_mlxtends_documentation():
     assert kept.lift.min() == pytest.approx(1.25)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_mlxtend_gives_the_same(seed):
-    patterns = pytest.importorskip("mlxtend.frequent_patterns")
+def random_frame(seed):
+    """A table as mlxtend takes it, a least support, and what drew them."""
     chance = np.random.default_rng(seed)
     size = int(chance.integers(3, 40)), int(chance.integers(2, 8))
     frame = pd.DataFrame(chance.random(size) < chance.uniform(0.2, 0.9, size[1]), columns=[*"abcdefgh"[: size[1]]])
-    theirs = patterns.apriori(frame, 0.1, use_colnames=True)
-    assert dict(zip(theirs["itemsets"], theirs["support"], strict=True)) == pairs(
-        bicliq.itemsets(frame, 0.1, kind="all")
-    )
-    expected = patterns.association_rules(theirs, min_threshold=0.4567)
-    found = bicliq.rules(frame, 0.1, "confidence", 0.4567, kind="all").to_pandas()
-    assert list(expected.columns) == list(found.columns)
-    numbers = [{row[:2]: row[2:] for row in one.itertuples(index=False, name=None)} for one in (expected, found)]
-    assert numbers[0].keys() == numbers[1].keys()
-    for sides, row in numbers[0].items():
-        assert numbers[1][sides] == pytest.approx(row, rel=1e-12, abs=1e-12)
+    return frame, float(chance.choice([0.05, 0.1, 0.2, 0.35])), chance
+
+
+@pytest.mark.parametrize("seed", part_of(range(1000, 1500), 25))
+def test_mlxtend_gives_the_same(seed, record_property):
+    patterns = pytest.importorskip("mlxtend.frequent_patterns", reason="mlxtend is not installed")
+    frame, support, chance = random_frame(seed)
+    theirs = patterns.apriori(frame, support, use_colnames=True)
+    for kind, sets in (("all", theirs), ("maximal", patterns.fpmax(frame, support, use_colnames=True))):
+        expected = dict(zip(sets["itemsets"], sets["support"], strict=True))
+        assert pairs(bicliq.itemsets(frame, support, kind=kind)) == expected
+    every = theirs if theirs.empty else patterns.association_rules(theirs, metric="support", min_threshold=0.0)
+    if every.empty:
+        assert len(bicliq.rules(frame, support, min_threshold=0, kind="all")) == 0
+        return
+    metric = METRICS[seed % len(METRICS)]
+    least = every[metric].replace(np.inf, np.nan).quantile(chance.random()) - 1e-9  # what no rule has exactly
+    for name, threshold in (("support", 0.0), (metric, least)):
+        expected = patterns.association_rules(theirs, metric=name, min_threshold=threshold)
+        found = bicliq.rules(frame, support, name, threshold, kind="all").to_pandas()
+        assert list(expected.columns) == list(found.columns)
+        numbers = [{row[:2]: row[2:] for row in one.itertuples(index=False, name=None)} for one in (expected, found)]
+        assert numbers[0].keys() == numbers[1].keys()
+        for sides, row in numbers[0].items():
+            assert numbers[1][sides] == pytest.approx(row, rel=1e-12, abs=1e-12)
+    record_property("sets", len(theirs))
+    record_property("rules", len(every))
+
+
+@pytest.mark.parametrize("seed", part_of(range(1000, 1500), 25))
+def test_pyfim_gives_the_same_closed_and_maximal_sets(seed):
+    fim = pytest.importorskip("fim", reason="pyfim is not installed")
+    frame, support, _ = random_frame(seed)
+    n, baskets = len(frame), [frame.columns[row].tolist() for row in frame.to_numpy()]
+    for kind, target in (("closed", "c"), ("maximal", "m")):
+        theirs = fim.fpgrowth(baskets, target=target, supp=-int(np.ceil(support * n - 1e-9)), report="a")
+        found = bicliq.itemsets(frame, support, kind=kind).to_pandas()
+        ours = dict(zip(found["itemsets"], found["count"], strict=True))
+        most = n if kind == "maximal" else n - 1  # a closed set of all baskets is none to pyfim
+        assert {some: count for some, count in ours.items() if count <= most} == {
+            frozenset(items): count for items, count in theirs if count <= most
+        }
 
 
 def test_exact_and_approximate_rules_are_told_apart():

@@ -16,7 +16,7 @@ class Estimate {
   /// Another estimate, of the graph as one that has ended has laid it out.
   Estimate(const Estimate& before, u64 work, double share, u64 seed)
       : rows_(before.rows_), n_right_(before.n_right_), columns_are_left_(before.columns_are_left_),
-        settings_(with(before.settings_, work, share, seed)), graph_(before.graph_), prepare_seconds(before.prepare_seconds),
+        settings_(with(before.settings_, work, share, seed)), graph_(before.graph_), short_rows_(before.short_rows_), prepare_seconds(before.prepare_seconds),
         search(settings_, crew_) {
     crew_.begin([this] { run(); });
   }
@@ -33,13 +33,16 @@ class Estimate {
   }
   void run() {
     if (!graph_) lay_out();
-    search.run(*graph_);
+    search.run(*graph_, short_rows_.get());
   }
+  /// The graph, and what a search has in its place: that takes the seconds which a search does.
   void lay_out() {
+    const auto check = [this] { crew_.check(); };
     const CoreTime start;
-    graph_ = std::make_shared<const Graph>(
-        prepare(rows_.start, rows_.row, static_cast<u32>(rows_.n), n_right_, columns_are_left_, {}, [this] { crew_.check(); }));
-    prepare_seconds = start.passed();
+    short_rows_ = short_rows(rows_, n_right_, columns_are_left_, settings_.limits, false, check);
+    if (short_rows_) prepare_seconds = start.passed();
+    graph_ = std::make_shared<const Graph>(prepare(rows_.start, rows_.row, static_cast<u32>(rows_.n), n_right_, columns_are_left_, {}, check));
+    if (!short_rows_) prepare_seconds = start.passed();
   }
 
   const Rows rows_;
@@ -47,6 +50,7 @@ class Estimate {
   const bool columns_are_left_;
   const SampleSettings settings_;
   std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<const ShortRows> short_rows_;
 
  public:
   double prepare_seconds = 0;

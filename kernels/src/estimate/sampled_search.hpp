@@ -22,6 +22,7 @@
 #pragma once
 
 #include "search/crew.hpp"
+#include "search/delivered_roots.hpp"
 #include "search/mbe.hpp"
 #include "search/roots.hpp"
 #include "estimate/open_node.hpp"
@@ -30,6 +31,7 @@
 #include <cmath>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -138,8 +140,10 @@ class SampledSearch {
   u64 work = 0;        // done for this estimate
   bool exact = false;  // was everything searched?
 
-  void run(const Graph& graph) {
+  /// `short_rows`: where the search opens its roots from these.
+  void run(const Graph& graph, const ShortRows* short_rows) {
     graph_ = &graph;
+    short_rows_ = short_rows;
     crew_.grow(settings_.threads);
     count_paths();
     for (u64 n = settings_.first_nodes; n;) {
@@ -178,9 +182,12 @@ class SampledSearch {
   struct Worker {
     Worker(const SampledSearch& of)
         : sink(of.settings_.limits, of.rows_, of.columns_), roots(*of.graph_, of.settings_.limits, of.crew_, sink),
-          opener(*of.graph_, of.settings_.limits) {}
+          opener(*of.graph_, of.settings_.limits) {
+      if (of.short_rows_) delivered.emplace(*of.short_rows_, of.settings_.limits.min_rows, sink);
+    }
     SizeSink sink;
     Roots<SizeSink> roots;
+    std::optional<DeliveredRoots<SizeSink>> delivered;
     NodeOpener opener;
     Workspace memory;
   };
@@ -391,15 +398,20 @@ class SampledSearch {
   }
 
   Findings search_root(Worker& w, u32 v) {
+    if (!w.delivered) return search_root(w, w.roots, v, v);
+    return search_root(w, *w.delivered, v, v - (graph_->n_columns - short_rows_->size()));  // the last ones, in the same order
+  }
+  template <class AnyRoots>
+  Findings search_root(Worker& w, AnyRoots& roots, u32 v, u32 place) {
     const CoreTime start;
     Findings f;
     w.sink.clear();
-    const bool more = w.roots.open(v);
+    const bool more = roots.open(place);
     f.cost.seconds = start.passed();
-    f.cost.other_nodes = static_cast<double>(std::exchange(w.roots.nodes, 0));
+    f.cost.other_nodes = static_cast<double>(std::exchange(roots.nodes, 0));
     f.work = 1 + paths_[v] / kEdgesANode;
     f.sizes = w.sink.sizes;
-    if (more && !search_below(w, w.roots.tree(), f)) open(w, std::make_unique<OpenNode>(w.opener.root(v)), f);
+    if (more && !search_below(w, roots.tree(), f)) open(w, std::make_unique<OpenNode>(w.opener.root(v)), f);
     f.opening = opening_work(w);
     return f;
   }
@@ -455,6 +467,7 @@ class SampledSearch {
   Crew& crew_;
   const Steps rows_, columns_;
   const Graph* graph_ = nullptr;
+  const ShortRows* short_rows_ = nullptr;
   std::vector<double> paths_;  // of two edges, from each root to later ones
   double scale_ = 1;           // the most of them
   double root_power_ = kRootPower, node_power_ = kNodePower;

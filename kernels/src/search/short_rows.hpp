@@ -13,8 +13,10 @@
 #pragma once
 
 #include "graphs/csr.hpp"
+#include "graphs/limits.hpp"
 #include "lanes/bitmatrix.hpp"
 
+#include <memory>
 #include <vector>
 
 namespace bicliq {
@@ -216,5 +218,18 @@ class ShortRows {
   std::vector<u64> start_;
   std::vector<Column> columns_;
 };
+
+/// The table of a search for which rows are many and columns few; else, or where it does not fit,
+/// none. For many, roots from lists leave short rows out: T10I4D100K at 100 rows takes 0.6 times
+/// their seconds with 3 columns, 0.95 with 5, 5 with 10.
+template <class Check>
+std::unique_ptr<ShortRows> short_rows(const Rows& left, u32 n_right, bool columns_are_left, const Limits& limits, bool names, const Check& check) {
+  constexpr u32 kFewColumns = 4;
+  if (limits.min_rows <= kLanes || limits.min_columns > kFewColumns) return nullptr;
+  const OwnRows right = columns_are_left ? transposed(left, n_right, check) : OwnRows();
+  const u32 n_columns = columns_are_left ? static_cast<u32>(left.size()) : n_right;
+  auto rows = std::make_unique<ShortRows>(columns_are_left ? right.view() : left, n_columns, limits.min_rows, names, check);
+  return rows->fits() ? std::move(rows) : nullptr;
+}
 
 }  // namespace bicliq

@@ -4,11 +4,13 @@
 // them). Masks are stored word by word, so that 32 lanes read the same word of 32 columns. Whether
 // a column has all of L' is decided after a word or two for nearly every column. The masks of a
 // child are squeezed together (the rows that none of its candidates has are dropped) when that
-// saves a fourth of the words. Tables of few columns and many rows spend their time here: of
-// fimi-chess's nodes, four in five are tall.
+// saves a fourth of the words. A child of few candidates takes the masks of its parent as they are,
+// and remembers which rows count: of fimi-chess's nodes at 1,000 rows half have one candidate, and
+// to make masks for those of up to eight took half of the time. Tables of few columns and many rows
+// spend their time here: of fimi-chess's nodes, four in five are tall.
 //
 // Cost of a node: a pass over the words of its columns. Memory: these words, for every node on the
-// path.
+// path that has its own.
 #pragma once
 
 #include "search/merged_rows.hpp"
@@ -36,6 +38,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     u32 *candidates, *excluded;  // [depth][stride]: word k of a column is its rows 32 k … 32 k + 31
     u32* alive;                  // candidates that are not done with, one bit each
     u32* ids;
+    const u32* rows;     // those of the masks that are its own; null: all
     const u32* row_ids;  // numbers of the rows in the graph
     Merged merged;       // rows, whose places are those of row_ids; or none
     u32 depth, n_candidates, n_excluded, candidate_stride, excluded_stride;
@@ -84,6 +87,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     TallLevel* level = reinterpret_cast<TallLevel*>(memory_.take(Base::template words_of<TallLevel>()));
     level->parent = tall_;
     level->mark = mark;
+    level->rows = nullptr;
     tall_ = level;
     return *level;
   }
@@ -200,7 +204,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     u32 n = 0;
     if (const u32* const shifts = level.merged.shifts) {  // of a dozen words, one at a time is faster
       for (u32 k = 0; k < level.depth; ++k) {
-        const u32 word = level.candidates[usize{k} * level.candidate_stride + x];
+        const u32 word = level.candidates[usize{k} * level.candidate_stride + x] & (level.rows ? level.rows[k] : ~0u);
         put(rows + k, word);
         n += popcount(word) << shifts[k];
       }
@@ -208,8 +212,8 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     }
     for (u32 k = 0; k < level.depth; k += kLanes) {
       const u32 n_words = level.depth - k < kLanes ? level.depth - k : kLanes;
-      const Lanes words =
-          load_apart(level.candidates + usize{k} * level.candidate_stride + x, level.candidate_stride, n_words);
+      Lanes words = load_apart(level.candidates + usize{k} * level.candidate_stride + x, level.candidate_stride, n_words);
+      if (level.rows) words = words & load(level.rows + k, first_lanes(n_words));
       n += sum(popcounts(words));
       store(rows + k, words, first_lanes(n_words));
     }
@@ -253,7 +257,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
       for (u32 k = 0; k < level.depth; ++k, column += level.candidate_stride) {
         const Lanes mask = load(column), own = splat(rows[k]);
         lacks = lacks | without(own, mask);
-        outside = outside | without(mask, own);
+        outside = outside | without(level.rows ? mask & splat(level.rows[k]) : mask, own);
         counts = counts + weighed(popcounts(mask & own), level.merged.shifts, k);
       }
       const u32 full = after & ~ballot(nonzero(lacks)), inside = after & ~ballot(nonzero(outside));
@@ -311,6 +315,7 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
 
   /// The same, once it is known which candidates the child has.
   Next open_child(TallLevel& from, u32 x, const u32* rows, const u32* kept, u32 n_open, Mark mark) {
+    if (n_open <= kSharesMasks) return open_in_place(from, x, rows, kept, mark);
     u32* wanted = memory_.take(from.depth);
     RowSelection s = {wanted, from.merged.shifts, from.depth, reach_of(from, rows, kept, wanted)};
     const u32 least_depth = s.packed_depth();
@@ -337,6 +342,24 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     fill_candidates(from, s, kept, level.candidates, candidate_stride, level.ids);
     const u32 n_excluded = fill_excluded(from, x, s, level.excluded, excluded_stride);
     open_tall(level, depth, n_open, n_excluded, candidate_stride, excluded_stride);
+    return Next::kStep;
+  }
+
+  /// The same with the masks of its parent, in which the candidates before x that are alive were
+  /// tried.
+  Next open_in_place(TallLevel& from, u32 x, const u32* rows, const u32* kept, Mark mark) {
+    const u32 n_words = words_for(from.n_candidates), *before = from.alive;
+    u32* alive = memory_.take(n_words);
+    each_item(n_words, [=](u32 w) { alive[w] = (before[w] & bits_below(w, x)) | kept[w]; });
+    TallLevel& level = push_tall(mark);
+    level = from;
+    level.parent = &from;
+    level.mark = mark;
+    level.rows = rows;
+    level.alive = alive;
+    level.next = x + 1;
+    level.n_members = members_.n;
+    level.members_hash = members_.hash;
     return Next::kStep;
   }
 
@@ -419,7 +442,8 @@ class TallNodes : public NarrowNodes<Self, Sink, Workers, Memory> {
     const Mark mark = memory_.mark();
     u32 *all = memory_.take(depth), *rest = memory_.take(words_for(level.n_candidates));
     const u32* alive = level.alive;
-    each_item(depth, [=](u32 k) { all[k] = ~0u; });
+    const u32* own = level.rows;
+    each_item(depth, [=](u32 k) { all[k] = own ? own[k] : ~0u; });
     each_item(words_for(level.n_candidates), [=](u32 w) { rest[w] = alive[w] & ~bits_below(w, next); });
     const RowSelection s = {all, level.merged.shifts, depth, 32 * depth};
     Subtree tree = begin_given(block, level.n_members, level.members_hash);
