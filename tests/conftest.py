@@ -93,7 +93,7 @@ def who_logs_what(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LOGGER, "handlers", list(LOGGER.handlers))
     monkeypatch.setattr(LOGGER, "level", LOGGER.level)
     monkeypatch.setattr(LOGGER, "propagate", True)  # `serve` ends it
-    LOGGER.manager._clear_cache()
+    LOGGER.setLevel(LOGGER.level)  # and nothing is remembered of a level that it had
 
 
 @pytest.fixture(autouse=True)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bicliq.kernels import machine
 from bicliq.kernels.cuda import device, program, start
 
 Kernel = Callable[[tuple[int, ...], tuple[int, ...], tuple[Any, ...]], None]
@@ -189,7 +190,12 @@ class HostCupy(ModuleType):
 
 @contextmanager
 def installed(cupy: HostCupy, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostCupy]:
-    """Within it, ``import cupy`` gives this one."""
+    """Within it, ``import cupy`` gives this one, and this machine has a GPU.
+
+    That there is none, that it has started and what it has compiled are facts of a process, which
+    no public name changes.
+    """
+    monkeypatch.setattr(machine, "_why_not_cuda", lambda: None)
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     pinned = ModuleType("cupyx")
     pinned.empty_pinned = np.empty  # type: ignore[attr-defined]

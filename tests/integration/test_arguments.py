@@ -162,18 +162,18 @@ def folder(tmp_path, monkeypatch, published):
     monkeypatch.chdir(here)
     (here / "t.csv").write_bytes((published / "t.csv").read_bytes())
     (here / "store").symlink_to(published / "store")
-    with temporary_settings(restore_defaults={PREFECT_API_URL}):  # no server, or `serve` would stay
-        yield next((published / "store" / "graphs").iterdir()).name
+    return next((published / "store" / "graphs").iterdir()).name
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory) -> Path:
+def published(tmp_path_factory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("arguments")
     rows = "".join(f"u{i % 7},i{i * i % 11},{i},{i}\n" for i in range(40))
     (folder / "t.csv").write_text("user,item,weight,time\n" + rows)
     columns = [part for flag, value in COLUMNS.items() for part in (flag, value)]
     assert invoke(["run", str(folder / "t.csv"), *columns, "--store", str(folder / "store"), "--local"]) == 0
-    return folder
+    with temporary_settings(restore_defaults={PREFECT_API_URL}):  # no server, or `serve` would stay
+        yield folder
 
 
 def refusal(capsys: pytest.CaptureFixture[str], line: list[str], graph: str) -> str:

@@ -50,7 +50,7 @@ def test_a_measurement_that_was_ended_goes_on(tmp_path, monkeypatch):
     other = settings.model_copy(update={"search": settings.search.model_copy(update={"min_left": 3})})
     with pytest.raises(InputError, match="measured with other settings"):
         next(measure_growth(tmp_path, [300], other))
-    monkeypatch.setattr(growth, "_in_a_process", _killed)
+    monkeypatch.setattr(growth, "_in_a_process", _killed)  # by a system short of memory
     with pytest.raises(BicliqError, match="the process of generate was killed"):
         next(measure_growth(tmp_path / "other", [300], settings))
 

@@ -211,6 +211,7 @@ def test_workers_that_are_asked_for_start_while_the_table_is_read(tmp_path, ask)
     observer = Observer(rows=no_row_before_a_worker_has_started, dashboard=links.append)
     assert ask(str(DATA / "UCforum.adj"), settings, observer).n_edges == 7_089
     assert len(links) == 1
+    assert links[0].startswith("http://127.0.0.1:")  # served to this machine unless told otherwise
     assert not workers_besides(before)  # it was the cluster that searched, and there was no other
 
 
@@ -259,7 +260,7 @@ def test_a_cluster_that_does_not_close_is_left(monkeypatch, caplog):
     async def never(_):
         await asyncio.sleep(1000)
 
-    monkeypatch.setattr(LocalCluster, "_close", never)
+    monkeypatch.setattr(LocalCluster, "_close", never)  # as Dask does at times, when workers hang
     monkeypatch.setattr(cluster, "CLOSING_SECONDS", 0.5)
     with open_cluster(ClusterSettings(workers=1, dashboard=False)) as client:
         opened = client.cluster

@@ -13,7 +13,6 @@ import pytest
 
 import bicliq.pipeline.repair as repair_module
 import bicliq.pipeline.stages.verify as verify_module
-import bicliq.pipeline.versions.prune as prune_module
 from bicliq.flows.cli.app import invoke
 from bicliq.pipeline.errors import DamageError, InputError
 from bicliq.pipeline.repair import repair
@@ -24,6 +23,7 @@ from bicliq.pipeline.stages.extend import extended_plan
 from bicliq.pipeline.stages.plan import plan
 from bicliq.pipeline.stages.planned import Plan, read_plan
 from bicliq.pipeline.stages.verify import StoreVerification, verify_store
+from bicliq.pipeline.store.folder import Folder
 from bicliq.pipeline.store.inventory import Inventory, forgotten, take_inventory
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import Pruned
@@ -363,12 +363,12 @@ def test_the_graphs_of_a_prune_that_was_cut_off_go_with_the_next(forum, back, mo
     doomed = [one.what for one in prune(store, 1).removed if one.what.startswith("graphs/")]
     assert doomed
 
-    def cut_off(store, what, real=prune_module._remove):
-        if what in doomed[-back:]:
+    def cut_off(folder, *names, real=Folder.remove):
+        if folder.place in doomed[-back:]:
             raise KeyboardInterrupt
-        real(store, what)
+        real(folder, *names)
 
-    monkeypatch.setattr(prune_module, "_remove", cut_off)
+    monkeypatch.setattr(Folder, "remove", cut_off)
     with pytest.raises(KeyboardInterrupt):
         prune(store, 1, remove=True)
     monkeypatch.undo()
@@ -460,7 +460,6 @@ def remove_and_verify(store, path):
 
 
 def test_many_versions_in_a_row_stand_on_few_layers_and_read_few_records(tmp_path, monkeypatch):
-    from bicliq.pipeline.store.folder import Folder
 
     settings = load_settings(store=str(tmp_path / "store"), search={"threads": 1}, **HERE)
     latest = run(csv(tmp_path / "base.csv", {(n % 40, n * 7 % 30) for n in range(200)}), settings).run

@@ -23,6 +23,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import open_edges
 from bicliq.pipeline.settings import IngestSettings, load_settings
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
+from tests.nightly import part_of
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
 
@@ -476,7 +477,7 @@ def test_names_of_a_matrix_that_blanks_would_unite_are_refused(tmp_path, door, c
         bicliq.enumerate(tmp_path / "m.csv" if door == "text" else pd.DataFrame(cells), format="matrix")
 
 
-@pytest.mark.parametrize("n", [1 << 17, (1 << 17) - 1, (1 << 17) + 1, 1 << 18])
+@pytest.mark.parametrize("n", part_of([1 << 17, (1 << 17) - 1, (1 << 17) + 1, 1 << 18], 2))
 def test_comments_below_json_lines_are_counted(tmp_path, n):
     rows = "".join(f'{{"u":{i},"v":{i % 7}}}\n' for i in range(n))
     table = of_text(tmp_path, f"# a\n{rows}# b\n# c\n", "t.jsonl", comment="#")

@@ -89,7 +89,6 @@ def test_estimates_are_measured_against_the_truth() -> None:
 def test_a_machine_with_a_gpu_is_told_its_seconds(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
     monkeypatch.setattr(nvcomp, "library", lambda: None)
     with host_cupy.installed(HostCupy({}), monkeypatch):
         found = asked(capsys, str(BUNDLED), "--threads", "1")

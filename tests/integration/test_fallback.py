@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from bicliq import kernels
-from bicliq.kernels import card_count
 from bicliq.kernels.cuda.device import MEMORY_VARIABLE
 from bicliq.pipeline.errors import AskedBackendError, BackendError, BicliqError
 from bicliq.pipeline.placement import device, where
@@ -195,8 +194,7 @@ def test_an_update_that_asks_for_a_gpu_that_fails_changes_nothing(shop: tuple[st
 @pytest.fixture
 def counting_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[HostCupy]:
     """A machine whose GPU is this one's processor, and is taken for every count."""
-    monkeypatch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
-    monkeypatch.setattr(card_count, "_is_counted", lambda *asked: False)
+    host_counts.count_on_a_card_alone(monkeypatch)
     monkeypatch.setattr(device, "why_no_data_on_device", lambda: "there is no cuDF here")
     monkeypatch.setattr(count, "NOT_WORTH", None)
     monkeypatch.setattr(count_partitions, "NOT_WORTH", None)

@@ -18,7 +18,7 @@ from bicliq.pipeline.errors import DamageError, InputError, sentence
 from bicliq.pipeline.events import warn
 from bicliq.pipeline.formats import name_of
 from bicliq.pipeline.run import run
-from bicliq.pipeline.settings import ClusterSettings, load_settings
+from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.record import StoredFile
 from bicliq.pipeline.store.records import Pruned
@@ -118,12 +118,6 @@ def test_an_event_is_one_line_whatever_its_facts_hold(caplog):
     (message,) = caplog.messages
     assert "\n" not in message
     assert "\x1b" not in message
-
-
-def test_servers_listen_on_this_machine_unless_told_otherwise():
-    from bicliq.pipeline.placement.cluster import _dashboard
-
-    assert _dashboard(ClusterSettings().dashboard) == "127.0.0.1:0"
 
 
 def test_secrets_of_a_url_are_in_no_record_message_or_log(tmp_path, capsys, caplog):

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import bicliq
-from bicliq import kernels
 from bicliq.kernels.cuda import nvcomp, stream
 from bicliq.kernels.cuda.search_program import Tuning, tuned
 from bicliq.pipeline.errors import DamageError
@@ -78,7 +77,6 @@ def test_files_hold_the_smaller_sides_in_the_codec_that_is_asked_for(both, small
 @pytest.mark.parametrize("columns", ["both", "smaller"])
 @pytest.mark.parametrize("objectives", [[], ["edges"], ["surprise"]])
 def test_what_a_gpu_finds_and_the_host_writes_is_the_same(tmp_path, monkeypatch, both, columns, objectives) -> None:
-    monkeypatch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
     monkeypatch.setattr(stream, "OUTPUT_WORDS", 1 << 12)
     monkeypatch.setattr(nvcomp, "library", lambda: None)
     with host_cupy.installed(HostCupy(host_kernels.ENUMERATION), monkeypatch), tuned(Tuning(most_multiprocessors=1)):
@@ -118,7 +116,6 @@ def test_what_a_gpu_finds_and_encodes_is_the_same(
 
 def found_by_a_gpu(tmp_path, monkeypatch, row_groups, publish, partitions=4) -> tuple[HostCupy, Run]:
     """A run on a GPU that is this processor, which encodes as well."""
-    monkeypatch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
     monkeypatch.setattr(stream, "OUTPUT_WORDS_KEPT", 1 << 12)
     host_row_groups.use_host(monkeypatch)
     gpu = HostCupy({**host_kernels.ENUMERATION, **row_groups})

@@ -114,7 +114,7 @@ def test_portions_cost_about_the_same():
     graph = graph_of(edges, 60, 60)
     ends = np.array(sorted(edge for edge in edges if sum(edge) % 4 == 0), np.int64).T
     search = kernels.ChangeSearch(graph.indptr, graph.indices, 60, *ends)
-    costs = search._costs
+    costs = search._costs  # of one change; told is their sum
     shares = [costs[first:last].sum() for first, last in search.portions(8)]
     assert len(shares) == 8
     assert max(shares) <= search.cost / 8 + costs.max()
@@ -156,7 +156,6 @@ def test_lists_that_are_none_are_not_united(spoilt, problem):
 def test_what_a_gpu_has_judged_is_what_the_cpu_finds(batch, least, threads, in_groups):
     expected = found_by(*batch, least)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
         if in_groups:
             patch.setattr("bicliq.kernels.changes.PATHS_A_SEARCH", 20)
             patch.setattr("bicliq.kernels.sharing.COPIED_AT_ONCE", 3)

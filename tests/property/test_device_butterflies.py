@@ -25,10 +25,9 @@ RANDOM = settings(deadline=None, suppress_health_check=[HealthCheck.function_sco
 @pytest.fixture(scope="module")
 def gpu():
     """A machine whose GPU is this one's processor."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
-        with host_cupy.installed(HostCupy(host_counts.COUNTS, memory=MEMORY), patch) as cupy:
-            yield cupy
+    gpu = HostCupy(host_counts.COUNTS, memory=MEMORY)
+    with pytest.MonkeyPatch.context() as patch, host_cupy.installed(gpu, patch) as cupy:
+        yield cupy
 
 
 def count(graph, **options):

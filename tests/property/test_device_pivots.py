@@ -26,10 +26,9 @@ MEMORY = 1 << 28
 @pytest.fixture(scope="module")
 def gpu():
     """A machine whose GPU is this one's processor."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
-        with host_cupy.installed(HostCupy(host_counts.COUNTS, memory=MEMORY), patch) as cupy:
-            yield cupy
+    gpu = HostCupy(host_counts.COUNTS, memory=MEMORY)
+    with pytest.MonkeyPatch.context() as patch, host_cupy.installed(gpu, patch) as cupy:
+        yield cupy
 
 
 def count(graph, p, q, side="left", **options):
@@ -190,7 +189,7 @@ def test_a_card_chooses_pivots_where_levels_would_take_long():
 
 def test_levels_that_take_too_long_are_given_up_for_pivots(gpu, monkeypatch):
     monkeypatch.setattr(card_count, "LEAST_PATIENCE", -1e9)
-    monkeypatch.setattr(card_count, "_is_counted", lambda *asked: False)
+    host_counts.count_on_a_card_alone(monkeypatch)
     graph = random_graph(1, 60, 60, 0.3)
     before = len(gpu.launches)
     found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
@@ -203,7 +202,7 @@ def test_levels_that_take_too_long_are_given_up_for_pivots(gpu, monkeypatch):
 
 @pytest.mark.usefixtures("gpu")
 def test_loading_a_program_takes_nothing_of_the_patience(monkeypatch):
-    monkeypatch.setattr(card_count, "_is_counted", lambda *asked: False)
+    host_counts.count_on_a_card_alone(monkeypatch)
     monkeypatch.setattr(card_count, "LEAST_PATIENCE", 0.2)
     compiled = type(counting.PROGRAM).compiled
 
@@ -224,8 +223,8 @@ def test_levels_that_do_not_fit_become_pivots(monkeypatch, gpu):
     def fail(self, *arguments):
         return {"failure": 1} if not self._by_pivots else attempt(self, *arguments)
 
-    monkeypatch.setattr(counting.CudaCount, "_attempt", fail)
-    monkeypatch.setattr(card_count, "_is_counted", lambda *asked: False)
+    monkeypatch.setattr(counting.CudaCount, "_attempt", fail)  # levels of this graph fit in any memory
+    host_counts.count_on_a_card_alone(monkeypatch)
     found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
     assert (found.count, found.method) == (kernels.count_bicliques(*graph, 3, 3).count, "pivot")
     with pytest.raises(kernels.BackendError, match="the largest root does not fit"):
@@ -312,7 +311,7 @@ def test_who_should_have_a_count_sooner_begins(monkeypatch, is_pivot, work, thre
 
     monkeypatch.setattr(card_count, "is_anything_loaded", lambda: True)
     host, started = Host(), time.perf_counter()
-    is_late = card_count._host_beside(host, threads)
+    is_late = card_count._host_beside(host, threads)  # a whole count does not say who began when
     took = time.perf_counter() - started
     if first == "host":
         assert host.begun - started < 0.005

@@ -319,7 +319,7 @@ def test_a_codec_that_fails_is_heard_of(monkeypatch) -> None:
         raise ValueError("this codec is broken")
 
     monkeypatch.setattr(kernels, "has_codec", lambda name: False)
-    monkeypatch.setattr(biclique_file, "_arrow_codec", lambda name: fail)
+    monkeypatch.setattr(biclique_file, "_arrow_codec", lambda name: fail)  # none does by itself
     with pytest.raises(ValueError, match="broken"):
         written([some(5, 5, 5)])
 

@@ -51,7 +51,6 @@ CLIQUES = {"search_cliques": search_cliques, "build_clique_roots": build_clique_
 @pytest.fixture
 def gpu(monkeypatch):
     """A machine whose GPU is this one's processor."""
-    monkeypatch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
     functions = {**host_kernels.ENUMERATION, **host_counts.COUNTS, **CLIQUES}
     with host_cupy.installed(HostCupy(functions), monkeypatch) as cupy, tuned(Tuning(most_multiprocessors=1)):
         yield cupy

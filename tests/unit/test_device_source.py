@@ -30,11 +30,11 @@ from bicliq.kernels.cuda import (
     sizes,
     table,
 )
-from bicliq.kernels.cuda import program as programs
 from bicliq.kernels.cuda.instances import PROGRAMS, instances
 from bicliq.kernels.cuda.program import OPTIONS, SOURCES, Program, SharedEnum, Struct, Values
 from bicliq.kernels.cuda.search_program import Tuning
 from bicliq.pipeline.placement import doctor
+from tests import host_cupy
 from tests.host_cupy import HostCupy
 from tests.nightly import NIGHTLY, by_night, part_of
 
@@ -192,10 +192,8 @@ def test_a_program_is_compiled_only_where_its_machine_code_does_not_run(
         loaded.append(code)
 
     cupy.cuda.function = SimpleNamespace(Module=lambda: SimpleNamespace(load=load))
-    monkeypatch.setitem(__import__("sys").modules, "cupy", cupy)
-    programs._compiled.cache_clear()
-    sizes.PROGRAM.compiled(device=0)
-    programs._compiled.cache_clear()
+    with host_cupy.installed(cupy, monkeypatch):
+        sizes.PROGRAM.compiled(device=0)
     assert (len(cupy.compiled), len(loaded)) == (compiles, 1 - compiles)
 
 

@@ -32,7 +32,7 @@ def test_wide_elements_count_in_bytes():
 
 
 def test_a_large_file_goes_to_the_disk_while_it_is_written(tmp_path, monkeypatch):
-    begun = []
+    begun = []  # when the disk begins shows nowhere else
     monkeypatch.setattr(sinks, "_begin_to_write", lambda number, begin, n: begun.append((begin, n)))
     with open(tmp_path / "file", "wb") as file, hashing_sink(file, on_disk=True) as sink:
         for _ in range(8):
