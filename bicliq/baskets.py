@@ -15,7 +15,7 @@ from bicliq.pipeline.results.itemsets_asked import RulesAsked, SetsAsked, items_
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.store.choice import EVERYTHING
 
-OF_MLXTEND = ("use_colnames", "support_only", "num_itemsets", "low_memory", "verbose")
+OF_MLXTEND = ("use_colnames", "support_only", "num_itemsets", "return_metrics", "low_memory", "verbose")
 """Arguments of mlxtend's functions that have no counterpart."""
 
 
@@ -148,12 +148,23 @@ def _frequent(
 
 
 def _refuse_steps_of_mlxtend(question: str, baskets: Any, reading: Reading) -> None:
-    """Say where a script of mlxtend goes another way: its arguments, and its frame of itemsets."""
-    columns: Any = getattr(baskets, "column_names", None) or getattr(baskets, "columns", ())  # Arrow's, or a frame's
-    found = isinstance(baskets, Itemsets) or {*columns} - {"count", "length"} == {"support", "itemsets"}
+    """Say where a script goes another way: arguments of mlxtend's, and its frame of itemsets."""
+    if "min_confidence" in reading:
+        raise InputError("min_confidence: is min_threshold here, of rules with metric = 'confidence'")
+    found = isinstance(baskets, Itemsets) or _are_frequent(baskets)
     given = "baskets: frequent itemsets" if found else next((name for name in OF_MLXTEND if name in reading), None)
     if given is not None:
         raise InputError(
             f"{given}: there is no such step here; give the baskets themselves{'' if found else ' without it'}:"
             f" bicliq.{question}(baskets, min_support=0.01)"
         )
+
+
+def _are_frequent(baskets: Any) -> bool:
+    """Whether a frame holds itemsets: their supports are shares, and no labels of baskets."""
+    columns: Any = getattr(baskets, "column_names", None) or getattr(baskets, "columns", ())  # Arrow's, or a frame's
+    if {*columns} - {"count", "length"} != {"support", "itemsets"}:
+        return False
+    supports = baskets["support"]
+    kind = str(getattr(supports, "dtype", getattr(supports, "type", ""))).lower()
+    return "float" in kind or "double" in kind

@@ -9,6 +9,7 @@ import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from bicliq.pipeline.errors import InputError, StorageError
@@ -113,6 +114,13 @@ def new_file(url: str, *, overwrite: bool) -> tuple[Any, str]:
     if not overwrite and system.exists(path):
         raise InputError(f"{url}: is there already; name another file, or replace it with overwrite = True")
     return system, path
+
+
+def check_new_file(url: str, *, overwrite: bool) -> None:
+    """Refuse a file that is there, or whose folder is not, before the work that it would hold."""
+    system, path = new_file(url, overwrite=overwrite)
+    if is_local(system) and not Path(path).parent.is_dir():
+        raise InputError(f"{url}: its folder is not there; make it, or name a file elsewhere")
 
 
 @contextmanager

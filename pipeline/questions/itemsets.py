@@ -224,7 +224,7 @@ def opened_rows(source: Edges, settings: IngestSettings) -> tuple[EdgeSource, In
 
 def _is_one_hot(source: Any) -> bool:
     """Whether each column of a frame is of True and False, so that nothing is guessed of it."""
-    kinds = getattr(source, "dtypes", ())
+    kinds = getattr(source, "dtypes", getattr(getattr(source, "schema", None), "types", ()))  # a frame's, or Arrow's
     return len(kinds) > 0 and all("bool" in str(kind).lower() for kind in kinds)
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.extras import new_file
+from bicliq.pipeline.extras import check_new_file
 from bicliq.pipeline.results.concepts import BATCH
 from bicliq.pipeline.results.diagram import diagram_of
 from bicliq.pipeline.results.export import graphml_node, text_file, write_file, xml_attribute
@@ -44,7 +44,7 @@ def checked_lattice_format(path: str | os.PathLike[str], *, overwrite: bool = Fa
     """Return the format that the end of a name tells.
 
     Raises InputError where it tells none that a lattice is written to, or the file is there
-    already.
+    already, or its folder is not.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def checked_lattice_format(path: str | os.PathLike[str], *, overwrite: bool = Fa
     if kind is None:
         raise InputError(f"{place}: which format? A lattice is written to a name that ends on .{', .'.join(WRITERS)}")
     for each in (place, edges_path(place)) if kind == "parquet" else (place,):
-        new_file(each, overwrite=overwrite)
+        check_new_file(each, overwrite=overwrite)
     return kind
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.extras import new_file
+from bicliq.pipeline.extras import check_new_file
 from bicliq.pipeline.results.as_table import OfLists
 from bicliq.pipeline.results.export import DELIMITERS, FORMULA, Format, format_of, write_file
 
@@ -98,7 +98,7 @@ def checked_format(place: str, format: str | None, *, overwrite: bool, bom: bool
         raise InputError(f"{place}: rows with lists are written as {', '.join(OF_ROWS)}, and not as {kind}")
     if bom and kind not in DELIMITERS:
         raise InputError(f"{place}: {kind} has no byte order mark; leave bom out, or write CSV or TSV")
-    new_file(place, overwrite=overwrite)
+    check_new_file(place, overwrite=overwrite)
     return cast(Format, kind)
 
 

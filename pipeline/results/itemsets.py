@@ -85,6 +85,8 @@ class Frequent:
     def baskets_with(self, items: Iterable[Any]) -> pa.Array:
         """Labels of the baskets that have all of some items; errors as of `numbers`."""
         wanted = pc.unique(self._named("itemset", items_of("itemset", items)))
+        if not len(wanted):
+            raise InputError("itemset: has no items; name one at least")
         numbers = pc.index_in(wanted, self.all_items.cast(pa.string()))
         has = np.isin(self.graph.indices, np.array(numbers.to_pylist(), np.int64))
         found = np.bincount(self.graph.edge_left[has], minlength=self.graph.n_left) == len(numbers)
@@ -203,7 +205,7 @@ class Itemsets(Listed):
     def rows(self, itemset: Iterable[Any]) -> pa.Array:
         """Return the labels of the baskets that have all items of a set, ascending.
 
-        Raises InputError where no basket has one of the items.
+        Raises InputError where no basket has one of the items, or there is none.
         """
         return self.frequent.baskets_with(itemset)
 

@@ -13,6 +13,7 @@ import fsspec
 import numpy as np
 import openpyxl
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
@@ -107,7 +108,7 @@ def test_files_of_baskets_count_the_empty_one_and_say_so(tmp_path, capsys, text,
     assert "6 rows read: 0 repeat an item of a basket" in said
 
 
-@pytest.mark.parametrize("frame", [ONE_HOT, ONE_HOT.astype(pd.SparseDtype(bool)), ONE_HOT[["tea"]]])
+@pytest.mark.parametrize("frame", [ONE_HOT, ONE_HOT.astype(pd.SparseDtype(bool)), ONE_HOT[["tea"]], pa.table(ONE_HOT)])
 def test_nothing_is_guessed_of_a_frame_of_true_and_false(frame):
     found = bicliq.itemsets(frame, 0.75)
     assert pairs(found) == {frozenset({"tea"}): 0.75}
@@ -302,6 +303,7 @@ def test_counts_are_items_where_that_is_said():
         ({"max_len": 2.5}, r"max_len = 2\.5 is no whole number of at least 2"),
         ({"antecedents": 3}, r"antecedents = 3 is not a list of items; one item is \[3\]"),
         ({"use_colnames": True}, r"use_colnames: there is no such step.*bicliq\.rules\(baskets"),
+        ({"min_confidence": 0.8}, "min_confidence: is min_threshold here"),
         ({"kind": "closed"}, "none of non-redundant, all"),
         ({"max_len": 1}, "an item on each side"),
         ({"consequents": "churn"}, r"one item is \['churn'\]"),
@@ -322,6 +324,12 @@ def test_itemsets_are_no_baskets(form):
         bicliq.rules(given, 0.25)
 
 
+def test_pairs_in_columns_of_the_names_of_itemsets_are_baskets():
+    frame = pd.DataFrame({"support": ["b1", "b1", "b2"], "itemsets": ["tea", "jam", "tea"]})
+    for table in (frame, pa.table(frame)):
+        assert pairs(bicliq.itemsets(table, 1.0)) == {frozenset({"tea"}): 1.0}
+
+
 def test_what_is_no_question_about_found_itemsets_is_refused():
     found = bicliq.itemsets(SHOP, 0.25)
     assert found.rows(["wine", "tea"]).to_pylist() == [1]
@@ -329,6 +337,7 @@ def test_what_is_no_question_about_found_itemsets_is_refused():
         ("jam", r"itemset = 'jam' is a text, and not a list of items; one item is \['jam'\]"),
         (["jam", "churn"], "itemset: no basket has the item 'churn'"),
         (None, "itemset = None is not a list"),
+        ([], "itemset: has no items"),
     ]:
         with pytest.raises(bicliq.InputError, match=said):
             found.rows(items)
@@ -364,6 +373,8 @@ def test_the_options_of_a_file_need_one_that_can_be(tmp_path, capsys):
         )
         assert invoke([*line, str(tmp_path / "shop.csv")]) == 2
         assert capsys.readouterr().err.endswith("or replace it with --overwrite\n")
+        assert invoke([command, str(tmp_path / "not.csv"), "--out", str(tmp_path / "not" / "x.csv")]) == 2
+        assert "its folder is not there" in capsys.readouterr().err  # before the work
     with pytest.raises(bicliq.InputError, match=r"replace it with overwrite = True$"):
         bicliq.rules(SHOP, 0.5).export(tmp_path / "shop.csv")
     assert invoke(["rules", str(tmp_path / "shop.csv"), "--format", "baskets", "--overwrite"]) == 2
