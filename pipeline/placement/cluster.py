@@ -218,23 +218,31 @@ def _core_cluster(settings: ClusterSettings) -> Any:
 def _gpu_cluster(settings: ClusterSettings, data_backend: str) -> Any:
     """One worker a GPU.
 
-    Where tables lie there, too, cuDF may spill, and shares its memory with CuPy. To load it takes a
-    worker seconds.
+    Where tables lie there, too, cuDF may spill, and shares its memory with CuPy. It takes seconds to
+    load: so it is for the workers alone to do so, which Dask-CUDA would start afterwards, and not at
+    all where tables are on the host, which Dask-CUDA would not ask.
     """
     reason = why_no_gpu_cluster()
     if reason is not None:
         raise BackendError(reason)
     from dask_cuda import LocalCUDACluster
+    from dask_cuda.plugins import CUDFSetup
 
     pool: dict[str, Any] = {}
+    cudf_setup: set[Any] = set()
     if data_backend == "cuda" and importlib.util.find_spec("cudf") is not None:
-        pool = {
-            "enable_cudf_spill": True,
-            "rmm_async": True,
-            "rmm_release_threshold": POOL_KEEPS,
-            "rmm_allocator_external_lib_list": "cupy",
-        }
-    return LocalCUDACluster(
+        pool = {"rmm_async": True, "rmm_release_threshold": POOL_KEEPS, "rmm_allocator_external_lib_list": "cupy"}
+        cudf_setup = {CUDFSetup(spill=True, spill_stats=0)}
+
+    class Workers(LocalCUDACluster):  # type: ignore[misc]
+        def new_worker_spec(self) -> dict[Any, Any]:
+            spec: dict[Any, Any] = super().new_worker_spec()
+            for worker in spec.values():
+                others = {plugin for plugin in worker["options"]["plugins"] if not isinstance(plugin, CUDFSetup)}
+                worker["options"]["plugins"] = others | cudf_setup
+            return spec
+
+    return Workers(
         n_workers=settings.workers,
         threads_per_worker=1,
         dashboard_address=_dashboard(settings.dashboard),

@@ -71,7 +71,7 @@ def sparse_graph(seed: int, n_left: int, n_right: int) -> tuple[Any, Any, int]:
 
 def test_thresholds_roots_and_ids_are_those_of_the_cpu() -> None:
     graph = GRAPHS["wide roots"]
-    expected, found = both(graph, min_left=2, min_right=3, min_edges=9)
+    expected, found = both(graph, side="left", min_left=2, min_right=3, min_edges=9)
     assert found == expected
     shuffled = np.random.default_rng(1).permutation(3 * 90)[:90]
     expected, found = both(graph, side="right", roots=np.arange(0, 60, 2), right_ids=shuffled)
