@@ -218,9 +218,9 @@ def _core_cluster(settings: ClusterSettings) -> Any:
 def _gpu_cluster(settings: ClusterSettings, data_backend: str) -> Any:
     """One worker a GPU.
 
-    Where tables lie there, too, cuDF may spill, and shares its memory with CuPy. It takes seconds to
-    load: so it is for the workers alone to do so, which Dask-CUDA would start afterwards, and not at
-    all where tables are on the host, which Dask-CUDA would not ask.
+    Where tables lie there, too, cuDF may spill, and shares its memory with CuPy. It takes seconds
+    to load. Dask-CUDA would load it in this process before it starts workers, and in workers also
+    where tables are on the host.
     """
     reason = why_no_gpu_cluster()
     if reason is not None:
