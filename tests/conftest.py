@@ -21,8 +21,8 @@ __all__ = ["cluster", "prefect_server"]
 
 # What passes here passes in CI: the same cases are drawn in every run. Campaigns draw others, by
 # `--hypothesis-profile=drawn` (`make fuzz`).
-settings.register_profile("same", derandomize=True, max_examples=100 if NIGHTLY else 25)
-settings.register_profile("drawn", derandomize=False)
+settings.register_profile("same", derandomize=True, deadline=None, max_examples=100 if NIGHTLY else 25)
+settings.register_profile("drawn", derandomize=False, deadline=None)
 settings.load_profile("same")
 
 
