@@ -23,7 +23,7 @@ from prefect.runner import Runner
 from prefect.runner._scheduled_run_poller import ScheduledRunPoller
 from websockets.exceptions import WebSocketException
 
-from bicliq.flows.outages import asks_on, observes_on
+from bicliq.flows.outages import asks_on, hears_of_cancelling
 
 ENDS_WITHIN = 10.0
 """Seconds that runs have to end, when `serve` is stopped."""
@@ -42,7 +42,7 @@ class LastingRunner(Runner):
     async def __aenter__(self) -> LastingRunner:
         """Begin, once the server answers; questions later are asked until they are answered."""
         asks_on(ScheduledRunPoller, "_get_and_submit_flow_runs")
-        observes_on(FlowRunCancellingObserver, "_check_for_cancelled_flow_runs")
+        hears_of_cancelling(FlowRunCancellingObserver)
         while not await self._has_begun():
             await self._exit_stack.aclose()
             async with get_client() as client:

@@ -159,7 +159,7 @@ def test_a_flow_that_is_cancelled_stops_its_workers_keeps_commits_and_resumes(tm
         (flow_run,) = runs_of(url, deployment)
         asked = {"state": {"type": "CANCELLING"}, "force": False}
         ask(f"{url}/flow_runs/{flow_run['id']}/set_state", asked)
-        wait_for(lambda: runs_of(url, deployment)[0]["state_type"] == "CANCELLED", 60)
+        wait_for(lambda: runs_of(url, deployment)[0]["state_type"] == "CANCELLED", 180)
         wait_for(lambda: known_tasks(cluster) == 0 and running_tasks(cluster) == 0, SECONDS)
         kept = committed(store)
     assert 2 <= len(kept) < 64
@@ -167,6 +167,39 @@ def test_a_flow_that_is_cancelled_stops_its_workers_keeps_commits_and_resumes(tm
     with running(tmp_path / "again.log", "run", *search, "--local", ended_by=signal.SIGKILL):
         wait_for(lambda: len(committed(store)) > len(kept), 120)
     assert contents(store, kept) == records
+
+
+HEARD = """
+import asyncio, sys
+from prefect import flow
+from prefect._internal.observers import FlowRunCancellingObserver
+from prefect.client.orchestration import get_client
+from prefect.states import Cancelling, Running
+from bicliq.flows.outages import hears_of_cancelling
+
+hears_of_cancelling(FlowRunCancellingObserver)
+
+async def heard(connection_closes):
+    told = []
+    async with get_client() as client, FlowRunCancellingObserver(told.append, polling_interval=1) as observer:
+        run = await client.create_flow_run(flow(lambda: None, name="cancelled"), state=Running())
+        observer.add_in_flight_flow_run_id(run.id)
+        if connection_closes:
+            await observer._events_subscriber._websocket.close()
+        await client.set_flow_run_state(run.id, Cancelling())
+        for _ in range(600):
+            await asyncio.sleep(0.1)
+            if told:
+                break
+        await asyncio.sleep(3)  # asked at least twice more
+        return told == [run.id]
+
+print([asyncio.run(heard(closes)) for closes in (False, True)])
+"""
+
+
+def test_a_run_that_is_cancelled_is_told_of_once_whether_or_not_its_event_was_heard(prefect_server):
+    assert subprocess.run([sys.executable, "-c", HEARD], capture_output=True, text=True).stdout == "[True, True]\n"
 
 
 SEARCH = """
