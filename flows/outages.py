@@ -39,7 +39,7 @@ def observes_on(observer: type, question: str) -> None:
 
 
 def hears_of_cancelling(observer: type[FlowRunCancellingObserver]) -> None:
-    """Let Prefect's observer of cancelled runs ask at its interval, besides listening for events."""
+    """Let Prefect's observer of cancelled runs ask at its interval besides listening for events."""
     question = "_check_for_cancelled_flow_runs"
     observes_on(observer, question)
     observer._consume_events = _asking_as_well(observer._consume_events, question)  # type: ignore[method-assign]
