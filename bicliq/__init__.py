@@ -5,9 +5,9 @@ to right ones. Bicliq finds every **maximal biclique** in it (a group of left ve
 vertices that all of them share, which can be extended on neither side), counts complete p × q
 subgraphs, and finds maximum cliques.
 
-A table is a path, a glob, a URL, a pandas, Polars, Dask or cuDF frame, an Arrow table or stream, a
-DuckDB relation, a SciPy sparse matrix, a networkx graph, a list of baskets, or a dict of them.
-Answers have the original ids.
+In: a table, which is a path, a glob, a URL, a pandas, Polars, Dask or cuDF frame, an Arrow table or
+stream, a DuckDB relation, a SciPy sparse matrix, a networkx graph, a list of baskets, or a dict of
+them. Out: answers with the original ids.
 
 `enumerate`, `find`, `estimate`, `count`, `clique`, `itemsets`, `rules` and `concepts` ask; `open`
 and `update` are about what a store keeps.

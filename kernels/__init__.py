@@ -1,8 +1,10 @@
 """Algorithms on bipartite graphs, arrays in and arrays out.
 
-Maximal bicliques, (p,q) counts and maximum cliques. A graph is the CSR matrix of its left side:
-`indptr` (int64, ``n_left + 1``) and `indices` (int32, sorted and unique within a row). The kernels
-know neither tables nor files nor clusters.
+Maximal bicliques, the best of them, (p,q) counts, maximum cliques, itemsets, lattices.
+
+In: a graph as the CSR matrix of its left side: `indptr` (int64, ``n_left + 1``) and `indices`
+(int32, sorted and unique within a row). Out: arrays of vertices, or numbers. Nothing here knows
+tables, files or clusters.
 """
 
 from bicliq.kernels.arguments import number_of_threads

@@ -1,5 +1,8 @@
 """Data engineering around the kernels: tables, plans, storage, clusters.
 
+In: an edge table and settings. Out: a store with a published run in it, or the answer to a
+question.
+
 The stages are functions of the modules of the same names, in this order: `ingest`, `profile`,
 `plan` (which reduces), `partition`, `search`, `publish`; `run` calls them all. Each takes the store
 and small records, and can be run alone, repeated and resumed. `import bicliq` is what others use;

@@ -1,4 +1,6 @@
-"""Readers of edge tables: a file of any known format in, Arrow batches of raw labels out.
+"""Readers of edge tables.
+
+In: a file of any known format, or a table in memory. Out: Arrow batches of raw labels.
 
 A file is found (`files`) and recognised (`recognise`). Text formats differ in their head (comments,
 declared sizes, column names) and in what their ids mean: a `Layout` says both (`heads`, `columns`),

@@ -1,1 +1,5 @@
-"""Questions that are answered without a list of bicliques: (p,q)-counts and maximum cliques."""
+"""Questions beside the enumeration: counts, maximum cliques, the best groups, rules, concepts.
+
+In: an edge table or a run, and what is asked. Out: a record of the answer, which says what was read
+and what was left out.
+"""

@@ -57,10 +57,8 @@ def test_rooms_include_only_what_the_table_allows() -> None:
     assert not wrong, "move what is included to a room below:\n" + "\n".join(wrong)
 
 
-def test_the_map_names_every_room_and_plug() -> None:
+def test_the_map_names_every_plug() -> None:
     page = (ROOT / "docs" / "kernels.md").read_text(encoding="utf-8")
-    folders = {path.parent.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*.hpp")}
-    assert {room for room in folders if f"`{room}/`" not in page} == set()
     plugs = re.findall(r"^\| `(\w+)` \|(.+)$", page, re.MULTILINE)
     assert [plug for plug, _ in plugs] == ["Csr", "Limits", "Node", "Sink", "Team", "Task"]
     named = {name for _, of in plugs for name in re.findall(r"`([\w/]+/\w+\.hpp)`", of)}

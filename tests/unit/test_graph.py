@@ -1,3 +1,5 @@
+"""Graphs in memory: read, turned round, reduced, profiled."""
+
 from __future__ import annotations
 
 import numpy as np

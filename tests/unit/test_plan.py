@@ -1,3 +1,5 @@
+"""Plans: the side, its roots, and how they are cut into partitions."""
+
 from __future__ import annotations
 
 from dataclasses import fields

@@ -1,3 +1,5 @@
+"""A store and its folders: files whole or not at all, checked when they are read."""
+
 from __future__ import annotations
 
 import os
