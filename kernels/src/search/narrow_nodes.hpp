@@ -1,7 +1,7 @@
 // narrow_nodes.hpp: nodes of at most 32 rows, as lists of masks of one word.
 //
 // A column is a mask over the rows of its subtree (32 at most), and a group of lanes works on 32
-// columns at a time. Nearly all nodes are narrow; docs/methods.md has the share. A node with at most
+// columns at a time. Nearly all nodes are narrow, as docs/methods.md tells. A node with at most
 // 32 candidates and 32 excluded columns is searched to its end as a *leaf*, which holds all of them
 // in registers.
 //
