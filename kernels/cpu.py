@@ -70,8 +70,8 @@ def _instruction_sets() -> tuple[str, ...]:
 def _loaded(module: str) -> Any:
     """Load a module in a thread of its own, which no interrupt reaches.
 
-    Python raises interrupts in the main thread, and one that falls into an enumeration that nanobind
-    makes would end the process.
+    Python raises interrupts in the main thread, and one that falls into an enumeration that
+    nanobind makes would end the process.
     """
 
     def load() -> None:
