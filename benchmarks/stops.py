@@ -21,6 +21,7 @@ import numpy as np
 
 from benchmarks.graphs import find_graphs, read_graph_file
 from bicliq import kernels
+from bicliq.kernels.cpu import load_extension, wait_for
 
 Csr = tuple[np.ndarray, np.ndarray, int]
 LONGEST = 2.0
@@ -90,6 +91,7 @@ CALLS: dict[str, Callable[[Csr], Any]] = {
     "estimate": lambda graph: kernels.estimate_bicliques(*graph, work=10**9),
     "clique": lambda graph: kernels.maximum_clique(*kernels.project_one_mode(*graph, min_shared=45)),
     "clique of large": lambda graph: kernels.maximum_clique(*undirected(graph)),
+    "clique planned for a card": lambda graph: wait_for(load_extension().plan_cliques(*undirected(graph), 0)),
     "project": lambda graph: kernels.project_one_mode(*graph),
     "changes": lambda graph: kernels.ChangeSearch(*graph, *_new_edges(graph)).find(),
     "changes as rows": _rows_of_changes,
@@ -176,7 +178,7 @@ def main(names: list[str]) -> None:
                 with ticking() as gaps:
                     heard.append(heard_after(partial(work, csr), LONGEST * random.random()) or 0.0)
                 held.append(max(gaps, default=0.0))
-            print(f"{name:16} {call:24} heard {1000 * max(heard):5.0f} ms, lock {1000 * min(held):5.0f} ms", flush=True)
+            print(f"{name:16} {call:25} heard {1000 * max(heard):5.0f} ms, lock {1000 * min(held):5.0f} ms", flush=True)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from bicliq.flows.notices import HOOKS
 from bicliq.flows.tasks import as_task, ended, settings_of
 from bicliq.flows.turns import in_turn
 from bicliq.flows.words import graph_size
-from bicliq.pipeline.run import Job, Observer, chosen, work_through
+from bicliq.pipeline.run import Job, Observer, between, work_through
 from bicliq.pipeline.store.layout import Store
 
 
@@ -22,7 +22,7 @@ def ingest(source: str, settings: dict[str, Any] | None = None) -> dict[str, Any
     asked = settings_of(settings)
     job = Job(asked, Observer(), Store.open(asked.store), source=source)
     with artifacts() as shown:
-        work_through(job, chosen("ingest", "profile"), as_task)
+        work_through(job, between(None, "plan", {"profile"}), as_task)
         assert job.read is not None
         rows = [{"count": name, "value": str(value)} for name, value in job.read.record().items()]
         shown.table(f"ingest-{job.graph}", rows, f"what was read from {source}")

@@ -1,7 +1,7 @@
 """A stage as a Prefect task: tried again only where that may help (`pipeline.errors.may_heal`).
 
 A task that runs again finds what is committed, and does only the rest. Tasks are stages, Dask
-futures are partitions: a Prefect task costs about 80 ms, a future 3.
+futures are partitions, since a Prefect task costs far more than a future (docs/decisions.md, 12).
 """
 
 from __future__ import annotations

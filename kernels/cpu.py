@@ -6,8 +6,10 @@ import importlib
 import importlib.util
 import math
 import os
+import threading
 import time
 from collections.abc import Callable, Sized
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from types import TracebackType
@@ -46,7 +48,7 @@ def load_extension(name: str | None = None) -> Any:
     usable = [isa for isa in here if _built(isa)]
     wanted = name or os.environ.get("BICLIQ_LANES") or (usable[0] if usable else None)
     if wanted in usable:
-        return importlib.import_module(f"bicliq.kernels._cpu_{wanted}")
+        return _loaded(f"bicliq.kernels._cpu_{wanted}")
     if not usable:
         built = ", ".join(filter(_built, INSTRUCTION_SETS))
         raise BackendError(
@@ -63,6 +65,24 @@ def _instruction_sets() -> tuple[str, ...]:
     if not _installed("_cpu_features"):
         raise BackendError("the kernels are not compiled: install bicliq (make setup), not only its sources")
     return importlib.import_module("bicliq.kernels._cpu_features").instruction_sets()  # type: ignore[no-any-return]
+
+
+def _loaded(module: str) -> Any:
+    """Load a module in a thread of its own, which no interrupt reaches.
+
+    Python raises interrupts in the main thread, and one that falls into an enumeration that
+    nanobind makes would end the process.
+    """
+
+    def load() -> None:
+        with suppress(BaseException):  # whatever it is, it comes again below
+            importlib.import_module(module)
+
+    loading = threading.Thread(target=load)
+    with suppress(RuntimeError):  # where no thread can be had
+        loading.start()
+        loading.join()
+    return importlib.import_module(module)
 
 
 def _built(isa: str) -> bool:

@@ -37,12 +37,11 @@ def choose_side(
 ) -> Side:
     """The side to enumerate where nobody asked for one: that with less to search.
 
-    Without thresholds it is the side with fewer paths of two edges from its vertices. On nine real
-    graphs the rule finds the faster side, or one within a fifth of it (docs/methods.md); the side
-    with fewer vertices would be up to 27 times slower (fimi-retail). A crowded side, where a
-    neighbour of a random edge has seven tenths of its vertices, is taken all the same: roots on the
-    other one have nearly all of them as rows, down to the last nodes (fimi-chess: three times the
-    time). On a GPU, pairs that share more rows than a warp has lanes count against a side.
+    Without thresholds it is the side with fewer paths of two edges from its vertices;
+    docs/methods.md says how much slower the side with fewer vertices would be. A crowded side,
+    where a neighbour of a random edge has seven tenths of its vertices, is taken all the same:
+    roots on the other one have nearly all of them as rows, down to the last nodes. On a GPU, pairs
+    that share more rows than a warp has lanes count against a side.
 
     A threshold above two prunes where the roots are on the other side: a pair of roots that shares
     fewer is not searched. So each path counts once, some times more where its ends share enough,

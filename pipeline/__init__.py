@@ -3,8 +3,7 @@
 In: an edge table and settings. Out: a store with a published run in it, or the answer to a
 question.
 
-The stages are functions of the modules of the same names, in this order: `ingest`, `profile`,
-`plan` (which reduces), `partition`, `search`, `publish`; `run` calls them all. Each takes the store
-and small records, and can be run alone, repeated and resumed. `import bicliq` is what others use;
-the modules of this package may move.
+The stages and their order are the list `STAGES` of `run`; `stages` has what each does. Each takes
+the store and small records, and can be run alone, repeated and resumed. `import bicliq` is what
+others use; the modules of this package may move.
 """

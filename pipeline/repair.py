@@ -34,7 +34,7 @@ from bicliq.pipeline.store.log import (
     untold,
 )
 from bicliq.pipeline.store.needs import needs
-from bicliq.pipeline.store.record import owner_of
+from bicliq.pipeline.store.record import KINDS, owner_of
 from bicliq.pipeline.store.records import (
     FORMAT,
     Checks,
@@ -210,7 +210,16 @@ def _bad_files(place: str, found: Inventory) -> set[str]:
 
 
 def _left_to_you(place: str, names: set[str]) -> list[str]:
-    return [f"{place}/{name}: is no file of a store, and left to you" for name in sorted(names)]
+    return [f"{place}/{name}: {_why_left(place, name)}, and left to you" for name in sorted(names)]
+
+
+def _why_left(place: str, name: str) -> str:
+    """Why repair leaves a damaged file: nobody's, or of a record that another stage makes."""
+    kind = owner_of(name) or next((kind for kind in KINDS.values() if kind.pattern.fullmatch(name)), None)
+    if kind is None:
+        return "is no file of a store"
+    record = f"{place}/{kind.at}" if "{" not in kind.at else f"the record of {kind.kind} that names it"
+    return f"is not made here again (remove {record}, and give the command of that run again)"
 
 
 def _prepared(folder: RunFolder, bad: set[str], settings: Settings) -> tuple[PlanRecord, list[str]]:

@@ -3,7 +3,9 @@
 `STAGES` is the list that `bicliq run`, the Python functions with a store, the Prefect flows and
 their deployments work through. A stage is a function of a `Job`: what it makes lies in the store
 under a name that is given by what it is made of, so a stage that is called again finds it there.
-One that is added to the list is worked through at its place by all of them.
+One that is added to the list is worked through at its place by all of them (CONTRIBUTING.md, "Add a
+stage"). Part of the list: a run of a graph of the store begins after `ingest`, `resume` after
+`plan`; an update makes a version in its own way (`pipeline/versions`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from bicliq.pipeline.store.counts import Sizes
 from bicliq.pipeline.store.entries import Check
 
 NOT_WORTH = "a count goes to a GPU only where one is asked for: most end before a GPU has started"
-"""Why "auto" counts on the CPU (docs/results.md: 6 to 700 ms on one core)."""
+"""Why "auto" counts on the CPU (docs/results.md has how long they take)."""
 
 
 @dataclass(frozen=True)

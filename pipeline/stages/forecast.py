@@ -64,9 +64,10 @@ def forecast(store: Store, planned: PlanRecord, settings: Settings) -> Forecast 
 
 def in_words(found: Forecast) -> str:
     """The estimate of a run as one line."""
-    said = f"expected: {found.bicliques:,} bicliques"
+    named = "biclique" if found.bicliques == 1 else "bicliques"
+    said = f"expected: {found.bicliques:,} {named}"
     if not found.exact:
-        said = f"expected: about {short(found.bicliques)} bicliques (90 %: {short(found.low)} to {short(found.high)})"
+        said = f"expected: about {short(found.bicliques)} {named} (90 %: {short(found.low)} to {short(found.high)})"
     took = (
         f"{found.search_seconds + found.write_seconds:,.1f} s of one CPU thread"
         if found.seconds is None

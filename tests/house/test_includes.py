@@ -57,6 +57,15 @@ def test_rooms_include_only_what_the_table_allows() -> None:
     assert not wrong, "move what is included to a room below:\n" + "\n".join(wrong)
 
 
+def test_the_map_names_every_plug() -> None:
+    page = (ROOT / "docs" / "kernels.md").read_text(encoding="utf-8")
+    plugs = re.findall(r"^\| `(\w+)` \|(.+)$", page, re.MULTILINE)
+    assert [plug for plug, _ in plugs] == ["Csr", "Limits", "Node", "Sink", "Team", "Task"]
+    named = {name for _, of in plugs for name in re.findall(r"`([\w/]+/\w+\.hpp)`", of)}
+    assert len(named) > 6
+    assert {name for name in named if not (SOURCES / name).is_file()} == set()
+
+
 def test_no_headers_include_each_other() -> None:
     seen: set[str] = set()
 

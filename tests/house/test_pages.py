@@ -95,3 +95,14 @@ def test_pages_that_the_sources_name_exist():
         if not (ROOT / page).exists()
     ]
     assert not gone, f"pages that do not exist: {gone}"
+
+
+def test_pages_are_short():
+    """Who writes more takes something away: figures of yesterday, or what only one file needs."""
+    size = {
+        path: (ROOT / path).stat().st_size for path in PAGES if path.parts[0] == "docs" or path == Path("README.md")
+    }
+    assert size[Path("docs/results.md")] <= 25_600
+    assert size[Path("docs/methods.md")] <= 30_720
+    assert sum(size.values()) <= 220_000
+    assert (ROOT / "README.md").read_text(encoding="utf-8").count("\n") <= 120

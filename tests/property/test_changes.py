@@ -114,7 +114,8 @@ def test_portions_cost_about_the_same():
     graph = graph_of(edges, 60, 60)
     ends = np.array(sorted(edge for edge in edges if sum(edge) % 4 == 0), np.int64).T
     search = kernels.ChangeSearch(graph.indptr, graph.indices, 60, *ends)
-    costs = search._costs  # of one change; told is their sum
+    alone = [kernels.ChangeSearch(graph.indptr, graph.indices, 60, *end.reshape(2, 1)) for end in ends.T]
+    costs = np.array([change.cost for change in alone])
     shares = [costs[first:last].sum() for first, last in search.portions(8)]
     assert len(shares) == 8
     assert max(shares) <= search.cost / 8 + costs.max()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -161,3 +163,26 @@ def test_bits_that_have_no_room_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
             kernels.CapacityError, match=r"as bits, would take 429 MiB|each attribute would take 429 MiB"
         ):
             call(*diagonal)
+
+
+WIDE = """
+from pathlib import Path
+import numpy as np
+from bicliq import kernels
+def peak():
+    told = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
+    return int(told["VmHWM"].split()[0]) // 1024
+n = 40_000
+kernels.find_implications([0, 1], [0], 1)
+before = peak()
+kernels.find_implications([0, n], np.arange(n), n)
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells of the memory")
+def test_a_basis_takes_memory_for_the_depths_that_it_reaches():
+    """A set of each depth that there might be took 200 MB at once, and no interrupt was heard
+    meanwhile."""
+    done = subprocess.run([sys.executable, "-c", WIDE], capture_output=True, text=True, timeout=60, check=True)
+    assert int(done.stdout) < 50

@@ -219,6 +219,29 @@ print("ended")
 """) == "ended"  # fmt: skip
 
 
+def test_an_interrupt_while_the_extension_loads_is_one() -> None:
+    """It ended the process: nanobind gives up where Python is interrupted in its enumerations."""
+    assert ran("""
+import signal
+from bicliq.kernels.cpu import load_extension
+def interrupt(*_):
+    raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, interrupt)
+heard = 0
+while True:
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+        load_extension()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        break
+    except KeyboardInterrupt:
+        heard += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+print(heard > 0, len(load_extension().Method) > 1)
+""") == "True True"  # fmt: skip
+
+
 # ---- the interpreter's lock ---------------------------------------------------------------------
 
 

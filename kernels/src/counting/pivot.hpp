@@ -93,8 +93,8 @@ class alignas(kLineBytes) Pivot {
   }
 
  private:
-  // In the time of a node of at most 32 candidates a side (36 ns), by least squares over 186
-  // counts.
+  // In the time of a node of at most 32 candidates a side (kernels/contracts.py, `work`), by least
+  // squares over 186 counts.
   static constexpr u64 kRoot = 4, kGrid = 3, kPathsANode = 25, kColumnsANode = 4, kWordsANode = 4;
 
   struct Node {

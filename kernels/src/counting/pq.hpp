@@ -175,7 +175,7 @@ class alignas(kLineBytes) Levels {
   }
 
  private:
-  // In the time of a register (3 ns), by least squares over 366 counts: a root, once for its paths
+  // In registers (`work` counts them), by least squares over 366 counts: a root, once for its paths
   // and once for its masks; a column of it; its paths of length two; an end by omission; its
   // subsets of columns and of rows; a chosen column of several words; its pairs.
   static constexpr u64 kRoot = 32, kColumnOfARoot = 2, kPathsARegister = 2, kEnd = 24, kColumnSubsets = 4, kRowSubsets = 16, kWideBranch = 8,

@@ -4,10 +4,10 @@
 // What a group is depends on the machine, and only the files that are included here know it: a warp
 // of a GPU, where a word of every lane is a register (warp_lanes.hpp); on a CPU core 1,024 bits of
 // SIMD registers, two of AVX-512 (avx512_lanes.hpp) or four of AVX2 (vector_lanes.hpp, which any
-// compiler understands). So an enumeration,
-// a search for the best, pivots, trees, butterflies and cliques that run on a GPU are also run by
-// the tests on a CPU. Levels (levels.cu), the judge of changes (changes.cu) and row groups
-// (row_groups.cu) are written for warps alone: only the tests of a GPU run these.
+// compiler understands). So an enumeration, a search for the best, pivots, trees, butterflies and
+// cliques that run on a GPU are also run by the tests on a CPU, and row groups (row_groups.cu),
+// whose threads do not need each other, one after the other. Levels (levels.cu) and the judge of
+// changes (changes.cu) are written for warps alone: only the tests of a GPU run these.
 //
 // These files are compiled once for each instruction set, into a module that shows nobody its
 // names: one program can hold all of them and choose when it starts.

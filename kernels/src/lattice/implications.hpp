@@ -57,7 +57,7 @@ class CanonicalBasis {
 
   Implications run() {
     path_.resize(objects_.n + std::size_t{2});
-    for (Node& node : path_) node.set.assign(objects_.words, 0);
+    path_[0].set.assign(objects_.words, 0);
     path_[0].holders.resize(objects_.size());
     std::iota(path_[0].holders.begin(), path_[0].holders.end(), 0u);
     visit(0, 0);
@@ -80,11 +80,14 @@ class CanonicalBasis {
       if (has_below(intent.data(), set, first)) return;
       std::copy(intent.begin(), intent.end(), set);
     }
-    for (u32 m = objects_.n; m-- > first;)
-      if (!Family::has(set, m) && close(set, m, path_[depth + 1].set.data())) {
-        hand_down(path_[depth], path_[depth + 1]);
-        visit(depth + 1, m + 1);
-      }
+    Node& next = path_[depth + 1];
+    next.set.resize(objects_.words);  // of all depths at once they would take more than the objects
+    for (u32 m = objects_.n; m-- > first;) {
+      if (m % 64 == 0) check_(premises_.size());
+      if (Family::has(set, m) || !close(set, m, next.set.data())) continue;
+      hand_down(path_[depth], next);
+      visit(depth + 1, m + 1);
+    }
   }
   std::vector<u64> shared(const std::vector<u32>& holders) const {
     std::vector<u64> all(objects_.words, 0);

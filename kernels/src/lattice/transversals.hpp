@@ -8,8 +8,10 @@
 // Reference: tests/reference/concepts.py.
 #pragma once
 
+#include "lanes/growing.hpp"
 #include "lanes/types.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace bicliq {
@@ -18,17 +20,19 @@ namespace bicliq {
 struct Family {
   explicit Family(u32 n) : n(n), words((n + 63) / 64 + (n == 0)) {}
   u32 n, words;
-  std::vector<u64> bits;
+  Growing<u64> bits;
   std::size_t size() const { return bits.size() / words; }
   u64* operator[](std::size_t i) { return bits.data() + i * words; }
   const u64* operator[](std::size_t i) const { return bits.data() + i * words; }
   u64* grow() {
-    bits.resize(bits.size() + words, 0);
-    return bits.data() + bits.size() - words;
+    u64* const set = bits.room(words);
+    std::fill_n(set, words, u64{0});
+    bits.add(words);
+    return set;
   }
   void add(const u64* set) {
-    const std::vector<u64> own(set, set + words);
-    bits.insert(bits.end(), own.begin(), own.end());
+    std::copy_n(set, words, bits.room(words));
+    bits.add(words);
   }
   static bool has(const u64* set, u32 v) { return set[v / 64] >> v % 64 & 1; }
   static void put(u64* set, u32 v) { set[v / 64] |= u64{1} << v % 64; }

@@ -1,9 +1,9 @@
 // narrow_nodes.hpp: nodes of at most 32 rows, as lists of masks of one word.
 //
 // A column is a mask over the rows of its subtree (32 at most), and a group of lanes works on 32
-// columns at a time. Of all nodes of the graphs that were measured, 98 % are narrow. A node with at
-// most 32 candidates and 32 excluded columns is searched to its end as a *leaf*, which holds all of
-// them in registers.
+// columns at a time. Nearly all nodes are narrow, as docs/methods.md tells. A node with at most
+// 32 candidates and 32 excluded columns is searched to its end as a *leaf*, which holds all of them
+// in registers.
 //
 // Cost of a node: a pass over its candidates and its excluded columns. Memory: a word a column and
 // node on the path, and one for the number of a candidate where members of R are wanted.
