@@ -160,10 +160,10 @@ class Roots {
     return false;
   }
 
-  /// Marks the columns that `walk` names of each of n rows, and adds them to `touched_`. A column in
-  /// none of the first rows is in fewer than are needed: those after only add to marks, without a
-  /// branch, as `marked(mark, one, i)` does (gowalla at 20 × 20 in 0.7 of the time). The number of
-  /// those touched is a local one: for all a compiler knows a store of a column might change any other.
+  /// Marks the columns that `walk` names of each of n rows, and adds them to `touched_`. Those in
+  /// none of the first rows are in fewer than are needed, so rows after these only add to marks,
+  /// without a branch, as `marked(mark, one, i)` does (gowalla at 20 × 20 in 0.7 of the time). How
+  /// many are touched is a local number: for all a compiler knows, a mark might be that number.
   template <class Walk, class Marked>
   void touch(u32 n, Walk walk, Marked marked) {
     u32 n_touched = n_touched_, *const touched = touched_.data(), *const marks = mark_.data();
