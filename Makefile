@@ -163,7 +163,8 @@ LD_PRELOAD="$$(for library in $(2) stdc++; do gcc -print-file-name=lib$$library.
 endef
 sanitize-cpu: sanitize-address sanitize-thread
 sanitize-address: .venv/tools
-	$(call sanitized,address,asan,tests/unit/test_biclique_file.py $(addprefix tests/property/test_,device_row_groups.py concepts.py))
+	$(call sanitized,address,asan,tests/unit/test_biclique_file.py $(addprefix tests/property/test_,device_row_groups.py concepts.py \
+	  warp_finding.py device_pivots.py device_butterflies.py device_cliques.py))
 sanitize-thread: .venv/tools
 	$(call sanitized,thread,tsan)
 

@@ -317,7 +317,7 @@ class WarpColouring : private Placement<WarpColouring<W>> {
     for (u32 s = 0; s < W; ++s) {
       const u32 words = graph_.extent.words;
       out.word[s] = words > kLanes * s
-                        ? load_apart(words_of(c / kLanes, kLanes * s) + c % kLanes, kClassStride, words - kLanes * s)
+                        ? read_apart(words_of(c / kLanes, kLanes * s) + c % kLanes, kClassStride, words - kLanes * s)
                         : splat(0);
     }
     return out;

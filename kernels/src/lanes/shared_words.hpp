@@ -54,6 +54,8 @@ __device__ inline Lanes load_fresh(const u32* p, Flags f) { return {f.on ? __ldc
 __device__ inline void store_fresh(u32* p, Lanes a, Flags f) {
   if (f.on) __stcg(p + lane_id(), a.v);
 }
+// Words at a distance, of the lanes that there are where n is more.
+__device__ inline Lanes read_apart(const u32* p, u32 distance, u32 n) { return load_apart(p, distance, n); }
 __device__ inline void store_apart(u32* p, u32 distance, Lanes a, u32 n) {
   if (lane_id() < n) p[lane_id() * distance] = a.v;
 }
@@ -129,10 +131,11 @@ inline void publish(u32* p, u32 x) { __atomic_store_n(p, x, __ATOMIC_SEQ_CST); }
 void rest(u32 polls);  // lets another thread run; defined where groups are threads (bind_clique_device.cpp)
 inline Lanes load_fresh(const u32* p, Flags f) { return load(p, f); }
 inline void store_fresh(u32* p, Lanes a, Flags f) { store(p, a, f); }
+inline Lanes read_apart(const u32* p, u32 distance, u32 n) { return load_apart(p, distance, n < kLanes ? n : kLanes); }
 inline void store_apart(u32* p, u32 distance, Lanes a, u32 n) {
   alignas(64) u32 words[kLanes];
   store(words, a);
-  for (u32 i = 0; i < n; ++i) p[i * distance] = words[i];
+  for (u32 i = 0; i < kLanes && i < n; ++i) p[i * distance] = words[i];
 }
 struct WordRows {
   const u32* first = nullptr;
