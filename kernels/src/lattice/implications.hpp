@@ -24,11 +24,12 @@ namespace bicliq {
 
 /// Lists of attributes in the layout of Arrow, and how many objects have all of a premise.
 struct Implications {
-  std::vector<i32> premise_offsets{0}, premises, conclusion_offsets{0}, conclusions, support;
+  std::vector<i32> premise_offsets{0}, conclusion_offsets{0}, support;
+  Growing<i32> premises, conclusions;
   void add(const Family& sets, const u64* premise, const u64* conclusion, std::size_t holders) {
-    sets.each(premise, [&](u32 m) { premises.push_back(static_cast<i32>(m)); });
+    sets.each(premise, [&](u32 m) { premises.push(static_cast<i32>(m)); });
     sets.each(conclusion, [&](u32 m) {
-      if (!Family::has(premise, m)) conclusions.push_back(static_cast<i32>(m));
+      if (!Family::has(premise, m)) conclusions.push(static_cast<i32>(m));
     });
     if (std::max(premises.size(), conclusions.size()) > 0x7fffffff) throw std::length_error("a basis has more than 2^31 - 1 attributes");
     premise_offsets.push_back(static_cast<i32>(premises.size()));
@@ -123,6 +124,7 @@ class CanonicalBasis {
     fresh_.assign(1, m);
     for (std::size_t at = 0; at < fresh_.size(); ++at)
       for (const u32 k : with_[fresh_[at]]) {
+        if (++tried_ % 1024 == 0) check_(premises_.size());
         if (!objects_.lies_in(premises_[k], to)) continue;
         if (has_below(conclusions_[k], to, m)) return false;
         const u64* const more = conclusions_[k];
@@ -139,6 +141,7 @@ class CanonicalBasis {
   const Check& check_;
   std::vector<Node> path_;
   std::vector<u32> fresh_;
+  u64 tried_ = 0;  // premises
   Implications found_;
 };
 
