@@ -42,6 +42,7 @@ SUPPORTS = {
 MIN_CONFIDENCE = 0.8
 FEW_SETS = 100_000  # from more, nothing but closed sets is made here
 RUNS, LONG = 5, 0.5  # the least of so many; what takes so many seconds is run once
+SHORT, MANY = 0.1, 200  # what is over sooner is run for so many seconds, at most so often
 MOST_CELLS = 400_000_000  # of a frame of True and False
 LISTED = 40_000_000  # cells that are made lists of Python's for pyfim, at most
 PEERS = {"mlxtend": "mlxtend.frequent_patterns", "rusket": "rusket"}
@@ -52,15 +53,14 @@ HEAD = "table, in at least | closed sets | search | whole call | pyfim | pLCM++ 
 
 def timed(work: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> tuple[Any, float]:
     """What some work gives, and its CPU seconds, the least of a few runs."""
-    least = None
-    for _ in range(RUNS):
+    taken: list[float] = []
+    while len(taken) < RUNS or (sum(taken) < SHORT and len(taken) < MANY):
         started = clock()
         found = work()
-        taken = clock() - started
-        least = taken if least is None else min(least, taken)
-        if taken > LONG:
+        taken.append(clock() - started)
+        if taken[-1] > LONG:
             break
-    return found, least or 0.0
+    return found, min(taken)
 
 
 def of_children() -> float:
