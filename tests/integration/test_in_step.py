@@ -178,7 +178,8 @@ def test_groups_of_a_run_have_the_p_of_find(tmp_path, capsys):
 def test_the_command_says_what_chance_gives_in_step(tmp_path, capsys):
     csv.write_csv(crowd(1, ring=True), path := str(tmp_path / "shares.csv"))
     asked = ["find", path, "--time", "at", "--in-step", "60s", "--by", "surprise", "--min-left", "2"]
-    assert invoke(asked) == 0
+    assert invoke([*asked, "--report", str(tmp_path / "page.html")]) == 0
+    assert "every vertex has as many edges, at times of others;" in (tmp_path / "page.html").read_text()
     shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "1 group by surprise" in shown
     assert "chance" in shown
