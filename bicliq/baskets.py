@@ -11,7 +11,7 @@ from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.questions.itemsets import find_frequent, frequent_in_run
 from bicliq.pipeline.results.bicliques import Bicliques
 from bicliq.pipeline.results.itemsets import Frequent, Itemsets, Rules
-from bicliq.pipeline.results.itemsets_asked import RulesAsked, SetsAsked, items_of
+from bicliq.pipeline.results.itemsets_asked import Empty, RulesAsked, SetsAsked, items_of
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.store.choice import EVERYTHING
 
@@ -25,6 +25,7 @@ def itemsets(
     *,
     kind: Literal["closed", "maximal", "all"] = "closed",
     max_len: int | None = None,
+    empty: Empty = "refuse",
     threads: int = 0,
     **reading: Unpack[Reading],
 ) -> Itemsets:
@@ -42,6 +43,9 @@ def itemsets(
         larger set is frequent. "all": what mlxtend's `apriori` gives.
     max_len
         Leave sets of more items out.
+    empty
+        Lists of no items are refused, or counted among the baskets ("count"), as rows of cells that
+        are all 0 always are.
     threads
         As in `enumerate`.
     **reading
@@ -61,12 +65,12 @@ def itemsets(
     --------
     >>> import bicliq
     >>> shop = [["jam", "tea"], ["jam", "tea", "wine"], ["tea"], []]
-    >>> bicliq.itemsets(shop, min_support=0.5).to_arrow().to_pylist()  # doctest: +NORMALIZE_WHITESPACE
+    >>> bicliq.itemsets(shop, min_support=0.5, empty="count").to_arrow().to_pylist()  # doctest: +NORMALIZE_WHITESPACE
     [{'support': 0.75, 'itemsets': ['tea'], 'count': 3},
      {'support': 0.5, 'itemsets': ['jam', 'tea'], 'count': 2}]
     """
-    asked = SetsAsked(kind, max_len)
-    return Itemsets(_frequent("itemsets", baskets, min_support, threads, reading, asked.most_items), asked)
+    asked = SetsAsked(kind, max_len, empty)
+    return Itemsets(_frequent("itemsets", baskets, min_support, threads, reading, asked), asked)
 
 
 def rules(
@@ -79,6 +83,7 @@ def rules(
     antecedents: Iterable[Any] | None = None,
     consequents: Iterable[Any] | None = None,
     max_len: int | None = None,
+    empty: Empty = "refuse",
     threads: int = 0,
     **reading: Unpack[Reading],
 ) -> Rules:
@@ -99,6 +104,8 @@ def rules(
     max_len
         Leave rules of more items, of both sides together, out. Of non-redundant ones, this may
         leave out the only one that says something.
+    empty
+        As in `itemsets`.
     threads
         As in `enumerate`.
     **reading
@@ -117,15 +124,15 @@ def rules(
     Examples
     --------
     >>> import bicliq
-    >>> shop = [["jam", "tea"], ["jam", "tea", "wine"], ["tea"], []]
+    >>> shop = [["jam", "tea"], ["jam", "tea", "wine"], ["tea"]]
     >>> found = bicliq.rules(shop, min_support=0.5, min_threshold=0.9).to_pandas()
     >>> found[["antecedents", "consequents", "confidence"]].values.tolist()
     [[frozenset({'jam'}), frozenset({'tea'}), 1.0]]
     """
     asked_for = {"antecedents": antecedents, "consequents": consequents}
-    sides = (items_of(side, () if items is None else items) for side, items in asked_for.items())
-    asked = RulesAsked(metric, min_threshold, kind, max_len, *sides)
-    return Rules(_frequent("rules", baskets, min_support, threads, reading, asked.most_items), asked)
+    sides = {side: items_of(side, () if items is None else items) for side, items in asked_for.items()}
+    asked = RulesAsked(metric, min_threshold, kind, max_len, empty=empty, **sides)
+    return Rules(_frequent("rules", baskets, min_support, threads, reading, asked), asked)
 
 
 def _frequent(
@@ -134,7 +141,7 @@ def _frequent(
     min_support: float,
     threads: int,
     reading: Reading,
-    most_items: int | None,
+    asked: SetsAsked | RulesAsked,
 ) -> Frequent:
     _refuse_steps_of_mlxtend(question, baskets, reading)
     if isinstance(baskets, Bicliques):
@@ -142,9 +149,9 @@ def _frequent(
             raise InputError(
                 "baskets: a run was read already, and is taken whole; give no where and no options of reading"
             )
-        return frequent_in_run(baskets.run, min_support)
+        return frequent_in_run(baskets.run, min_support, asked)
     settings = load_settings(ingest=read_as(reading), search={"threads": threads})
-    return find_frequent(baskets, min_support, settings, most_items)
+    return find_frequent(baskets, min_support, settings, asked)
 
 
 def _refuse_steps_of_mlxtend(question: str, baskets: Any, reading: Reading) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import _thread
 import importlib
 import importlib.util
 import math
 import os
-import threading
 import time
 from collections.abc import Callable, Sized
-from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from types import TracebackType
@@ -31,6 +30,7 @@ INSTRUCTION_SETS = ("avx512", "avx2", "portable")
 NO_LIMIT = 2**64 - 1
 POLL_SECONDS = 0.05  # an interrupt is heard so soon
 TELL_SECONDS = 0.2  # between two calls of a progress callback
+LOADING = _thread.allocate_lock()
 REBUILD = "build them for all: pip install . -C cmake.define.BICLIQ_LANES=all"
 
 
@@ -44,11 +44,51 @@ def load_extension(name: str | None = None) -> Any:
         If the named instruction set is unknown, was not built, or is not supported by this
         processor.
     """
+    return _undisturbed(lambda: _chosen(name))
+
+
+def _undisturbed(load: Callable[[], Any]) -> Any:
+    """Load in a thread of its own, which no interrupt reaches: it is heard when that has ended.
+
+    Python raises interrupts in the main thread. One that falls into an enumeration that nanobind
+    makes would end the process, one within an import leaves half a module, and one that falls into
+    a `threading.Thread` or `Future` leaves it locked.
+    """
+    loaded: list[Any] = []
+    failed: list[BaseException] = []
+    heard: list[BaseException] = []
+    ended = _thread.allocate_lock()
+    ended.acquire()
+
+    def work() -> None:
+        try:
+            with LOADING:
+                loaded.append(load())
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            ended.release()
+
+    try:
+        _thread.start_new_thread(work, ())
+    except RuntimeError:  # no thread can be had
+        work()
+    while not loaded and not failed:
+        try:
+            ended.acquire()
+        except BaseException as interrupt:
+            heard.append(interrupt)
+    for error in (*heard, *failed):
+        raise error
+    return loaded[0]
+
+
+def _chosen(name: str | None) -> Any:
     here = _instruction_sets()
     usable = [isa for isa in here if _built(isa)]
     wanted = name or os.environ.get("BICLIQ_LANES") or (usable[0] if usable else None)
     if wanted in usable:
-        return _loaded(f"bicliq.kernels._cpu_{wanted}")
+        return importlib.import_module(f"bicliq.kernels._cpu_{wanted}")
     if not usable:
         built = ", ".join(filter(_built, INSTRUCTION_SETS))
         raise BackendError(
@@ -65,24 +105,6 @@ def _instruction_sets() -> tuple[str, ...]:
     if not _installed("_cpu_features"):
         raise BackendError("the kernels are not compiled: install bicliq (make setup), not only its sources")
     return importlib.import_module("bicliq.kernels._cpu_features").instruction_sets()  # type: ignore[no-any-return]
-
-
-def _loaded(module: str) -> Any:
-    """Load a module in a thread of its own, which no interrupt reaches.
-
-    Python raises interrupts in the main thread, and one that falls into an enumeration that
-    nanobind makes would end the process.
-    """
-
-    def load() -> None:
-        with suppress(BaseException):  # whatever it is, it comes again below
-            importlib.import_module(module)
-
-    loading = threading.Thread(target=load)
-    with suppress(RuntimeError):  # where no thread can be had
-        loading.start()
-        loading.join()
-    return importlib.import_module(module)
 
 
 def _built(isa: str) -> bool:

@@ -51,6 +51,10 @@ Consequents = Annotated[
     list[str] | None,
     typer.Option("--consequents", metavar="ITEM", help="An item that each consequent has; repeatable."),
 ]
+EmptyBaskets = Annotated[
+    Literal["refuse", "count"],
+    typer.Option("--empty", help="Refuse lists without items, or count them among all baskets."),
+]
 Page = Annotated[
     str | None,
     typer.Option("--report", metavar="FILE", callback=checked_page, help="Write the best as a page of HTML, too."),
@@ -73,6 +77,7 @@ def itemsets(
         typer.Option("--kind", help="Sets without a larger one in as many baskets, without a larger one, or all."),
     ] = "closed",
     max_len: Annotated[int | None, typer.Option("--max-len", min=1, max=2**31 - 1, help="Most items of a set.")] = None,
+    empty: EmptyBaskets = "refuse",
     top: Top = 20,
     out: Out = None,
     overwrite: Overwrite = False,
@@ -85,9 +90,9 @@ def itemsets(
     from bicliq.pipeline.results.itemsets import Itemsets
     from bicliq.pipeline.results.itemsets_asked import SetsAsked
 
-    asked = SetsAsked(kind, max_len)
+    asked = SetsAsked(kind, max_len, empty)
     _check_out(out, overwrite, bom)
-    found = Itemsets(find_frequent(file, min_support, settings, asked.most_items), asked)  # type: ignore[arg-type]
+    found = Itemsets(find_frequent(file, min_support, settings, asked), asked)  # type: ignore[arg-type]
     best = found.top(top).to_pylist()
     record = {**_written(found, out, overwrite, bom), **asdict(asked), "found": len(found), "itemsets": best}
     console.answer(record, json, _sets_shown)
@@ -125,6 +130,7 @@ def rules(
     max_len: Annotated[
         int | None, typer.Option("--max-len", min=2, max=2**31 - 1, help="Most items of a rule, of both sides.")
     ] = None,
+    empty: EmptyBaskets = "refuse",
     run: OfRun = None,
     new_since: NewSince = None,
     report: Page = None,
@@ -145,7 +151,7 @@ def rules(
     source = context.get_parameter_source("store")
     if file is not None and source is not None and source.name == "COMMANDLINE":
         raise InputError("--store is for rules of a run; name no FILE, or leave --store out")
-    asked = RulesAsked(metric, min_threshold, kind, max_len, tuple(antecedents or ()), tuple(consequents or ()))
+    asked = RulesAsked(metric, min_threshold, kind, max_len, tuple(antecedents or ()), tuple(consequents or ()), empty)
     _check_out(out, overwrite, bom)
     found = find_rules(file, asked, min_support, settings, run, new_since, which)  # type: ignore[arg-type]
     best = finite(found.top(top).to_pylist())

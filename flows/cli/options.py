@@ -288,7 +288,7 @@ OF_QUESTIONS = (
     *("by", "containing", "within", "min_surprise", "max_left", "max_right", "max_left_degree", "max_right_degree"),
     *("project", "min_shared", "diverse", "replace", "keep_last", "older_than", "left_weights", "right_weights"),
     *("min_support", "min_threshold", "max_len", "metric", "kind", "which", "new_since", "antecedents", "consequents"),
-    *("overwrite", "missing", "missing_each", "null", "seed", "time_limit"),
+    *("empty", "overwrite", "missing", "missing_each", "null", "seed", "time_limit"),
 )
 """Arguments of questions that are options, too, but no settings."""
 

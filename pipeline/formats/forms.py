@@ -110,8 +110,10 @@ def _taken_apart(source: EdgeSource, batch: EdgeBatch, mark: str) -> EdgeBatch:
         of_rows = lengths[codes.to_numpy(zero_copy_only=False)]
         parents = np.repeat(np.arange(len(codes)), of_rows)
         labels = pc.list_flatten(pa.array(lists, pa.list_(pa.string())).take(codes))
-        batch = _with_rows(source, batch, side, labels, parents)
-        counts = {"split_fields": int((of_rows > 1).sum()), "empty_lists": int((of_rows == 0).sum())}
+        empty = np.flatnonzero(of_rows == 0)
+        where = batch.place(int(empty[0])) if len(empty) else batch.empty
+        batch = replace(_with_rows(source, batch, side, labels, parents), empty=where)
+        counts = {"split_fields": int((of_rows > 1).sum()), "empty_lists": len(empty)}
         batch = replace(batch, noted=_sum(batch.noted, counts))
     return batch
 

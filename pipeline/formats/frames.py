@@ -149,7 +149,7 @@ def frame_of(source: Any, settings: IngestSettings) -> Frame:
         lists = [] if isinstance(source, Mapping) else source
         first = [list(one) for one in lists[:NAMED] if isinstance(one, BASKETS)]
         named = _told_names(name, first, lambda: (list(one) for one in lists if isinstance(one, BASKETS)))
-        return replace(_python_frame(name, *basket_columns(name, source, settings)), assumed=named)
+        return replace(_frame_of_baskets(name, source, settings), assumed=named)
     raise InputError(f"edges: {_hint(source)}; give {KINDS}")
 
 
@@ -158,7 +158,7 @@ def _series_frame(name: str, series: Any, settings: IngestSettings) -> Frame:
     values = series.to_arrow() if name == "Polars Series" else series
     if name == "pandas Series":
         _refuse_levels(name, series)
-        return _python_frame(name, *basket_columns(name, series, settings))
+        return _frame_of_baskets(name, series, settings)
     if not is_list(values.type):
         raise InputError(f"{name}: is one column of type {values.type}; an edge table has two, and baskets are lists")
     frame = arrow_frame(name, pa.table({"left": pa.array(np.arange(len(values))), "right": values}))
@@ -307,6 +307,11 @@ def _sided(name: str, network: Any, settings: IngestSettings) -> Iterator[tuple[
                 f"{name}: the edge {shown(u)} – {shown(v)} has ends on the sides {side[u]} and {side[v]}; give each node"
                 " the attribute bipartite, 0 for left and 1 for right (sides = 'source-target' takes edges as they stand)"
             )
+
+
+def _frame_of_baskets(name: str, baskets: Any, settings: IngestSettings) -> Frame:
+    columns, empty = basket_columns(name, baskets, settings)
+    return replace(_python_frame(name, columns, {"empty_lists": len(empty)} if empty else {}), lone=(empty, ()))
 
 
 def _python_frame(name: str, columns: Mapping[str, Any], noted: Mapping[str, int]) -> Frame:

@@ -21,8 +21,8 @@ CELLS = 1000
 """Items of a list that show whether it is one of a matrix."""
 
 
-def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> tuple[dict[str, list[Any]], dict[str, int]]:
-    """Columns left and right of baskets, and weight where items have numbers; and what was found.
+def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> tuple[dict[str, list[Any]], list[Any]]:
+    """Columns left and right of baskets, weight where items have numbers, and the empty baskets.
 
     `name`, `baskets`: what it is, for messages; a mapping or series by its keys, or a sequence,
     numbered from 0. `settings`: whether they are said to be baskets, and whether one set of
@@ -51,8 +51,7 @@ def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> tuple[d
             for (_, items), has_numbers in zip(named, have_numbers, strict=True)
             for item in items
         ]
-    empty = sum(not len(items) for _, items in named)
-    return columns, {"empty_lists": empty} if empty else {}
+    return columns, [key for key, items in named if not len(items)]
 
 
 def _items(name: str, key: Any, items: Any) -> list[Any]:

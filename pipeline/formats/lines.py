@@ -94,11 +94,12 @@ class _Collected:
     lines: list[int] = field(default_factory=list)
     right: list[Label | None] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
-    empty: int = 0
+    empty: list[int] = field(default_factory=list)
 
     def add(self, found: Neighbours) -> None:
         """Take what a line says."""
-        self.empty += not found.right
+        if not found.right:
+            self.empty.append(found.line)
         self.left.append(found.left)
         self.degrees.append(len(found.right))
         self.lines.append(found.line)
@@ -144,8 +145,12 @@ def _batch(source: EdgeSource, some: _Collected, quoted: bool) -> EdgeBatch:
                 row = pc.index(pc.is_null(column), True).as_py()
                 what = "cell is no number" if role in ("value", "weight") else f"{role} id is missing (null)"
                 raise InputError(f"{place(row)}: a {what}; fill it in, or {DROP_NULLS}")
-    found = {"stripped": of_left + of_right, "empty_rows": some.empty if LINES[source.format].of_rows else 0}
-    return EdgeBatch(pa.record_batch(columns), place, noted={name: n for name, n in found.items() if n})
+    empty = some.empty if LINES[source.format].of_rows else []
+    found = {"stripped": of_left + of_right, "empty_rows": len(empty)}
+    noted = {name: n for name, n in found.items() if n}
+    return EdgeBatch(
+        pa.record_batch(columns), place, noted=noted, empty=f"{source.uri}, line {empty[0]}" if empty else ""
+    )
 
 
 def _column(labels: Sequence[Label | None]) -> pa.Array:

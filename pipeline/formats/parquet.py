@@ -170,7 +170,7 @@ def typed_batches(source: EdgeSource, batches: Iterable[pa.RecordBatch]) -> Iter
     first = 0
     for batch in batches:
         given = {role: batch.column(name) for role, name in source.columns.items()}
-        given, rows, noted = _without_lists(source, given)
+        given, rows, noted, empty = _without_lists(source, given)
         place = partial(_place, source.uri, first, rows)
         columns: dict[str, pa.Array] = {}
         stripped = 0
@@ -180,7 +180,8 @@ def typed_batches(source: EdgeSource, batches: Iterable[pa.RecordBatch]) -> Iter
         noted = {**noted, "stripped": stripped} if stripped else noted
         if "time" in given and source.settings.in_step is not None:
             noted = {**noted, **told_of(given["time"])}
-        yield EdgeBatch(pa.record_batch(columns), place, noted=noted)
+        where = _place(source.uri, first, None, empty) if empty >= 0 else ""
+        yield EdgeBatch(pa.record_batch(columns), place, noted=noted, empty=where)
         first += batch.num_rows
 
 
@@ -190,11 +191,11 @@ def _place(uri: str, first: int, rows: pa.Array | None, row: int) -> str:
 
 def _without_lists(
     source: EdgeSource, columns: dict[str, pa.Array]
-) -> tuple[dict[str, pa.Array], pa.Array | None, dict[str, int]]:
-    """Columns with a row a label, their rows of before, and how many lists hold none."""
+) -> tuple[dict[str, pa.Array], pa.Array | None, dict[str, int], int]:
+    """Columns with a row a label, their rows of before, notes, and the first empty list (-1: none)."""
     sides = [side for side in ("left", "right") if is_list(columns[side].type)]
     if not sides:
-        return columns, None, {}
+        return columns, None, {}, -1
     if len(sides) == 2:
         raise InputError(
             f"{source.uri}: both columns, {listed(source.columns[side] for side in sides)}, hold lists; take the lists of"
@@ -204,10 +205,16 @@ def _without_lists(
     if not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)):
         lists = pc.cast(lists, pa.large_list(lists.type.value_type))
     rows = pc.list_parent_indices(lists)
-    empty = pc.sum(pc.equal(pc.list_value_length(lists), 0)).as_py() or 0
+    are_empty = pc.equal(pc.list_value_length(lists), 0)
+    empty = pc.sum(are_empty).as_py() or 0
     noted = {name: n for name, n in (("empty_lists", empty), ("null_lists", lists.null_count)) if n}
     apart = {role: column.take(rows) for role, column in columns.items() if role != sides[0]}
-    return {role: apart.get(role, pc.list_flatten(lists)) for role in columns}, rows, noted
+    return (
+        {role: apart.get(role, pc.list_flatten(lists)) for role in columns},
+        rows,
+        noted,
+        pc.index(are_empty, True).as_py(),
+    )
 
 
 def is_list(kind: pa.DataType) -> bool:

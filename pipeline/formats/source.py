@@ -99,12 +99,15 @@ class EdgeBatch:
     noted
         Numbers of what was found and read otherwise than it is written, by name: they are added up
         over batches.
+    empty
+        Where its first list of no label stands; "": all have some.
     """
 
     edges: pa.RecordBatch
     place: Callable[[int], str]
     ragged: int = 0
     noted: Mapping[str, int] = field(default_factory=dict)
+    empty: str = ""
 
 
 @dataclass(frozen=True)

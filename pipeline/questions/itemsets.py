@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -21,13 +22,13 @@ from bicliq import kernels
 from bicliq.pipeline.columns import empty_table, values_of
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import say
-from bicliq.pipeline.formats import Edges, EdgeSource, open_edges
+from bicliq.pipeline.formats import Edges, EdgeSource, open_edges, read_batches
 from bicliq.pipeline.formats.cells import AS_MATRIX
 from bicliq.pipeline.formats.matrix import ROWS_ARE_NUMBERED
 from bicliq.pipeline.graphs.bipartite import read_graph
 from bicliq.pipeline.graphs.reduce import reduce
 from bicliq.pipeline.results.itemsets import Frequent, Rules
-from bicliq.pipeline.results.itemsets_asked import RulesAsked, is_number
+from bicliq.pipeline.results.itemsets_asked import RulesAsked, SetsAsked, is_number
 from bicliq.pipeline.settings import IngestSettings, Settings
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
@@ -40,19 +41,22 @@ EMPTY = ("empty_rows", "empty_lists")
 """What readers call baskets without items (`EdgeBatch.noted`)."""
 
 
+OF_LISTS = ("baskets", "gmt")
+"""Formats whose lines are lists of items, and no cells."""
+
 FEW = 3
 """Items of the sets that are made without the closed sets of more, at most."""
 
 
-def find_frequent(source: Edges, min_support: float, settings: Settings, most_items: int | None = None) -> Frequent:
+def find_frequent(source: Edges, min_support: float, settings: Settings, asked: SetsAsked | RulesAsked) -> Frequent:
     """Find the closed itemsets of baskets.
 
     `source`: path or fsspec URL, or a table in memory (`pipeline.formats.tables`); what looks like
     a table of 0 and 1 is read as one, a row a basket. `min_support`: share of the baskets that hold
     a set, at least. `settings`: `ingest`, `search.threads` and `data_backend` are used.
-    `most_items`: items of the sets that are asked about, at most; of `FEW` or less, the closed sets
-    of more are not looked for. Raises InputError at bad input, cells that are counts, or a support
-    that is no share.
+    `asked`: whether empty baskets are counted, and how many items sets have; of `FEW` or less, the
+    closed sets of more are not looked for. Raises InputError at bad input, cells that are counts,
+    empty baskets that are not to be counted, or a support that is no share.
     """
     started = time.perf_counter()
     least_count(min_support, None)
@@ -61,6 +65,8 @@ def find_frequent(source: Edges, min_support: float, settings: Settings, most_it
     said = table.summary.account
     n_empty = sum(said["noted"].get(name, 0) for name in EMPTY)
     n_baskets = len(table.left_ids) + n_empty
+    if asked.empty == "refuse":
+        _refuse_empty(opened, said["noted"], n_baskets)
     if are_lost(said, ingest, settings):
         sentence = f"{opened.uri}: a basket that has lost all of its items to dropped rows is not counted as one"
         said["assumed"] = [*said["assumed"], sentence]
@@ -71,7 +77,7 @@ def find_frequent(source: Edges, min_support: float, settings: Settings, most_it
     core = reduce(graph, min_count, 1)
     threads = kernels.number_of_threads(settings.search.threads)
     arrays = core.graph.indptr, core.graph.indices, core.graph.n_right
-    few = most_items if most_items is not None and most_items <= FEW else None
+    few = asked.most_items if asked.most_items is not None and asked.most_items <= FEW else None
     closed = kernels.closed_itemsets(*arrays, min_count, threads, few)
     record = {
         "n_baskets": n_baskets,
@@ -92,13 +98,33 @@ def find_frequent(source: Edges, min_support: float, settings: Settings, most_it
     return Frequent(closed, labels, table.right_ids, n_baskets, min_count, graph, table.left_ids, record, ingest.fold)
 
 
-def frequent_in_run(run: Run, min_support: float) -> Frequent:
+def _refuse_empty(opened: EdgeSource, noted: Mapping[str, int], n_baskets: int) -> None:
+    """Raise an `InputError` where a list has no items; it is read again to say where it stands.
+
+    A row of cells that are all 0 is a basket without a word: a table of 0 and 1 has a row for each.
+    """
+    n = noted.get("empty_lists", 0) + (noted.get("empty_rows", 0) if opened.format in OF_LISTS else 0)
+    if not n:
+        return
+    if len(opened.lone[0]):
+        where = f"{opened.uri}, basket {shown(opened.lone[0][0])}"
+    else:
+        where = next((batch.empty for batch in read_batches(opened) if batch.empty), opened.uri)
+    raise InputError(
+        f"{where}: the basket is empty ({n:,} of {n_baskets:,} are); leave such baskets out, or count them among those"
+        " of which a support is a share with empty = 'count'"
+    )
+
+
+def frequent_in_run(run: Run, min_support: float, asked: SetsAsked | RulesAsked) -> Frequent:
     """Take the closed itemsets of baskets from a run: its bicliques, or those of a version.
 
     `run`: of baskets as left vertices, without a least number of items or edges. `min_support`: as
     of `find_frequent`; baskets are the left vertices that have an item. Raises InputError where the
-    run does not hold all closed itemsets of this support.
+    run does not hold all closed itemsets of this support, or empty baskets are to be counted.
     """
+    if asked.empty == "count":
+        raise InputError(f"empty = 'count': run {run.run} holds no baskets without items; leave it out")
     started = time.perf_counter()
     search, graph = run.folder.asked.search, read_graph(run.graph)
     n_baskets = int(np.count_nonzero(graph.left_degrees))
@@ -159,15 +185,15 @@ def find_rules(
     if source is not None:
         if run is not None or new_since is not None:
             raise InputError("run and new_since are for rules of a run of the store; name no file, or leave them out")
-        return Rules(find_frequent(source, min_support, settings, asked.most_items), asked, which)
+        return Rules(find_frequent(source, min_support, settings, asked), asked, which)
     opened, before = open_run(settings.store, run), None
     if new_since is not None:
         parent = opened.folder.asked.parent if new_since == "parent" else new_since
         if parent is None:
             raise InputError(f"{opened.run}: has no parent; name the run whose rules are left out: new_since = 'NAME'")
-        older = frequent_in_run(open_run(settings.store, parent), min_support)
+        older = frequent_in_run(open_run(settings.store, parent), min_support, asked)
         before = Rules(older, replace(asked, antecedents=(), consequents=()), which)
-    return Rules(frequent_in_run(opened, min_support), asked, which, before)
+    return Rules(frequent_in_run(opened, min_support, asked), asked, which, before)
 
 
 def least_count(min_support: Any, n_baskets: int | None) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -20,6 +20,9 @@ METRICS = (
 SHARES = ("antecedent support", "consequent support", "support", "confidence", "jaccard", "certainty", "kulczynski")
 """Metrics that are at most 1."""
 
+Empty = Literal["refuse", "count"]
+"""What becomes of lists that have no items."""
+
 
 @dataclass(frozen=True)
 class SetsAsked:
@@ -32,6 +35,8 @@ class SetsAsked:
         by falling support, or "all".
     max_len
         Most items of a set.
+    empty
+        Whether a list of no items is refused, or counted as a basket.
 
     Raises
     ------
@@ -41,11 +46,13 @@ class SetsAsked:
 
     kind: Literal["closed", "maximal", "all"] = "closed"
     max_len: int | None = None
+    empty: Empty = "refuse"
 
     def __post_init__(self) -> None:
         """Refuse what no set can be."""
         if self.kind not in ("closed", "maximal", "all"):
             raise InputError(f"kind = {self.kind!r} is none of closed, maximal, all")
+        _check_empty(self.empty)
         if self.max_len is not None:
             check_whole("max_len", self.max_len, 1, "a set has at least one item")
 
@@ -71,6 +78,8 @@ class RulesAsked:
         Most items of a rule, of both sides together.
     antecedents, consequents
         Items that each rule has on that side.
+    empty
+        As of `SetsAsked`.
 
     Raises
     ------
@@ -84,11 +93,13 @@ class RulesAsked:
     max_len: int | None = None
     antecedents: tuple[Any, ...] = ()
     consequents: tuple[Any, ...] = ()
+    empty: Empty = "refuse"
 
     def __post_init__(self) -> None:
         """Refuse what no rule can be."""
         if self.kind not in ("non-redundant", "all"):
             raise InputError(f"kind = {self.kind!r} is none of non-redundant, all")
+        _check_empty(self.empty)
         if self.metric not in METRICS:
             raise InputError(f"metric = {self.metric!r} is none of {', '.join(METRICS)}")
         least = self.min_threshold
@@ -113,6 +124,11 @@ class RulesAsked:
     def most_items(self) -> int | None:
         """As of `SetsAsked`."""
         return None if self.max_len is None else self.max_len + (self.kind != "all")
+
+
+def _check_empty(empty: str) -> None:
+    if empty not in get_args(Empty):
+        raise InputError(f"empty = {empty!r} is none of {', '.join(get_args(Empty))}")
 
 
 def is_number(value: Any) -> bool:

@@ -6,18 +6,19 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
 import bicliq
 from bicliq.flows.cli import invoke
 from bicliq.pipeline.errors import InputError
-from tests.integration.test_itemsets import pairs
+from tests.integration.test_itemsets import SHOP, pairs
 
 
 def test_blank_lines_above_and_below_all_baskets_are_told_apart_from_empty_ones(tmp_path, capsys):
     (tmp_path / "shop.dat").write_text("\n\na b\n\nb\n\n")
-    line = ["itemsets", str(tmp_path / "shop.dat"), "--format", "baskets", "--min-support", "0.3"]
+    line = ["itemsets", str(tmp_path / "shop.dat"), "--format", "baskets", "--min-support", "0.3", "--empty", "count"]
     assert invoke([*line, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert (record["n_baskets"], record["n_empty"], record["noted"]["blank_lines_not_counted"]) == (3, 1, 3)
@@ -92,3 +93,53 @@ def test_a_row_whose_counts_are_all_too_low_is_a_basket_still():
         found = bicliq.itemsets(table, 0.25, min_value=2, **({"format": "matrix"} if table is counts else {}))
         assert (found.n_baskets, sorted(found.to_pandas().support)) == (4, [0.25, 0.5])
         assert found.frequent.record["dropped"] == {"by_value": 3}
+
+
+@pytest.mark.parametrize(
+    ("baskets", "place", "counted"),
+    [
+        (SHOP, "list of baskets, basket 3: the basket is empty (1 of 4 are)", 4),
+        ({"x": [], "y": ["jam"]}, "baskets by name, basket 'x': the basket is empty (1 of 2 are)", 2),
+        (pd.Series([["jam"], []], index=["x", "y"]), "basket 'y'", 2),
+        (pd.DataFrame({"basket": [1, 2], "items": [["jam"], []]}), "row 1", 2),
+        (pa.table({"basket": ["x", "y", "z"], "items": [["jam"], [], ["tea"]]}), "row 1", 3),
+    ],
+    ids=["list", "dict", "series", "frame", "arrow"],
+)
+def test_an_empty_basket_in_memory_is_refused_with_its_place_or_counted(baskets, place, counted):
+    with pytest.raises(InputError, match="with empty = 'count'") as refused:
+        bicliq.rules(baskets, 0.1)
+    assert place in str(refused.value)
+    assert bicliq.itemsets(baskets, 0.1, empty="count").n_baskets == counted
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "options", "counted"),
+    [
+        ("shop.dat, line 2: the basket is empty (2 of 4 are)", "jam,tea\n\n\ntea\n", ["--format", "baskets"], 4),
+        ("shop.jsonl, row 1", '{"b": 1, "i": ["jam"]}\n{"b": 2, "i": []}\n', [], 2),
+        ("shop.gmt, line 2", "set\tof\tTP53\nnone\tof\n", [], 2),
+        ("shop.csv, line 3", "b,i\n1,[jam]\n2,[]\n3,[tea]\n", ["--split", ","], 3),
+    ],
+    ids=["lines", "jsonl", "gmt", "csv"],
+)
+@pytest.mark.parametrize("command", ["itemsets", "rules"])
+def test_an_empty_basket_of_a_file_is_refused_with_its_place_or_counted(
+    tmp_path, capsys, command, place, text, options, counted
+):
+    (tmp_path / place.split(",")[0]).write_text(text)
+    line = [command, str(tmp_path / place.split(",")[0]), "--min-support", "0.1", *options]
+    assert invoke(line) == 2
+    said = capsys.readouterr()
+    assert (place in said.err, "with --empty count" in said.err, said.out) == (True, True, "")
+    assert invoke([*line, "--empty", "count", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["n_baskets"], record["empty"]) == (counted, "count")
+
+
+def test_empty_baskets_are_refused_or_counted_and_nothing_else(tmp_path):
+    with pytest.raises(InputError, match="empty = 'drop' is none of refuse, count"):
+        bicliq.itemsets(SHOP, 0.1, empty="drop")
+    run = bicliq.enumerate(SHOP[:3], format="baskets", store=tmp_path / "store")
+    with pytest.raises(InputError, match="holds no baskets without items; leave it out"):
+        bicliq.rules(run, 0.4, empty="count")

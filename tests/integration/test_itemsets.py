@@ -72,7 +72,7 @@ def test_every_form_of_baskets_gives_the_same_and_counts_the_empty_one(baskets):
         found = bicliq.itemsets(sp.csr_matrix(ONE_HOT.to_numpy().astype(int)), 0.25, kind="all")
         sets = {frozenset(ONE_HOT.columns[[*some]]): support for some, support in pairs(found).items()}
     else:
-        found = bicliq.itemsets(baskets, 0.25, kind="all")
+        found = bicliq.itemsets(baskets, 0.25, kind="all", empty="count")
         sets = pairs(found)
     every = reference.frequent([frozenset(items) for items in SHOP], 1)
     assert sets == {some: n / 4 for some, n in every.items()}
@@ -94,7 +94,8 @@ def test_every_form_of_baskets_gives_the_same_and_counts_the_empty_one(baskets):
 def test_files_of_baskets_count_the_empty_one_and_say_so(tmp_path, capsys, text, options):
     path = tmp_path / ("baskets.jsonl" if text.startswith("{") else "baskets.csv")
     path.write_text(text)
-    assert invoke(["itemsets", str(path), "--min-support", "0.5", "--json", *options]) == 0
+    count = ["--min-support", "0.5", "--empty", "count", *options]
+    assert invoke(["itemsets", str(path), "--json", *count]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["itemsets"] == [
         {"support": 0.75, "itemsets": ["tea"], "count": 3},
@@ -102,7 +103,7 @@ def test_files_of_baskets_count_the_empty_one_and_say_so(tmp_path, capsys, text,
     ]
     assert (record["n_baskets"], record["n_empty"], record["found"], record["rows_read"]) == (4, 1, 2, 6)
     assert bool(record["assumed"]) == (not options and path.suffix == ".csv")
-    assert invoke(["rules", str(path), "--min-support", "0.5", *options]) == 0
+    assert invoke(["rules", str(path), *count]) == 0
     said = capsys.readouterr().out
     assert "4 baskets (1 without items)" in said
     assert "6 rows read: 0 repeat an item of a basket" in said
@@ -189,12 +190,12 @@ def test_pyfim_gives_the_same_closed_and_maximal_sets(seed):
 
 
 def test_exact_and_approximate_rules_are_told_apart():
-    rules = bicliq.rules(SHOP, 0.25, min_threshold=0.5)
+    rules = bicliq.rules(SHOP, 0.25, min_threshold=0.5, empty="count")
     assert isinstance(rules.exact, bicliq.Rules)
     assert len(rules) == len(rules.exact) + len(rules.approximate)
     assert set(rules.exact.to_arrow()["confidence"].to_pylist()) == {1.0}
     assert max(rules.approximate.to_arrow()["confidence"].to_pylist()) < 1
-    everything = bicliq.rules(SHOP, 0.25, min_threshold=0.5, kind="all")
+    everything = bicliq.rules(SHOP, 0.25, min_threshold=0.5, kind="all", empty="count")
     assert len(everything.exact) + len(everything.approximate) == len(everything) > len(rules)
 
 
@@ -218,7 +219,7 @@ def test_rules_lead_to_the_items_that_are_asked_for(capsys, tmp_path):
         ("wine", "→", "jam", "tea"),
         ("jam", "wine", "→", "tea"),
     }
-    rare = bicliq.rules(SHOP, 0.5, consequents=["wine"])
+    rare = bicliq.rules(SHOP, 0.5, consequents=["wine"], empty="count")
     assert len(rare) == 0
     assert rare.to_pandas().empty
 
@@ -255,15 +256,15 @@ def test_files_hold_every_rule(tmp_path, ending):
 
 def test_formats_of_groups_are_refused(tmp_path):
     with pytest.raises(bicliq.InputError, match="and not as graphml"):
-        bicliq.itemsets(SHOP, 0.5).export(tmp_path / "sets.graphml")
+        bicliq.itemsets(SHOP, 0.5, empty="count").export(tmp_path / "sets.graphml")
 
 
 @pytest.mark.parametrize(
     ("baskets", "asked", "said"),
     [
-        (SHOP, {"min_support": 2}, "2 of 4 baskets are 0.5"),
-        (SHOP, {"min_support": 80}, "is above 1"),
-        (SHOP, {"min_support": 1}, "write 1.0 for all, 0.25 for one"),
+        (SHOP, {"min_support": 2, "empty": "count"}, "2 of 4 baskets are 0.5"),
+        (SHOP, {"min_support": 80, "empty": "count"}, "is above 1"),
+        (SHOP, {"min_support": 1, "empty": "count"}, "write 1.0 for all, 0.25 for one"),
         (SHOP, {"min_support": 0}, "is not a share"),
         (SHOP, {"min_support": float("nan")}, "is not a share"),
         (SHOP, {"min_support": True}, "write a number"),
@@ -313,12 +314,12 @@ def test_counts_are_items_where_that_is_said():
 )
 def test_what_is_no_question_about_rules_is_refused(asked, said):
     with pytest.raises(bicliq.InputError, match=said):
-        bicliq.rules(SHOP, 0.25, **asked)
+        bicliq.rules(SHOP, 0.25, **asked, empty="count")
 
 
 @pytest.mark.parametrize("form", ["to_pandas", "to_arrow", "to_polars", "as they are"])
 def test_itemsets_are_no_baskets(form):
-    found = bicliq.itemsets(SHOP, 0.25, kind="all")
+    found = bicliq.itemsets(SHOP, 0.25, kind="all", empty="count")
     given = getattr(found, form)() if form.startswith("to") else found
     with pytest.raises(bicliq.InputError, match=r"no such step here.*bicliq\.rules\(baskets, min_support=0\.01\)"):
         bicliq.rules(given, 0.25)
@@ -331,7 +332,7 @@ def test_pairs_in_columns_of_the_names_of_itemsets_are_baskets():
 
 
 def test_what_is_no_question_about_found_itemsets_is_refused():
-    found = bicliq.itemsets(SHOP, 0.25)
+    found = bicliq.itemsets(SHOP, 0.25, empty="count")
     assert found.rows(["wine", "tea"]).to_pylist() == [1]
     for items, said in [
         ("jam", r"itemset = 'jam' is a text, and not a list of items; one item is \['jam'\]"),
@@ -349,10 +350,10 @@ def test_what_is_no_question_about_found_itemsets_is_refused():
 
 
 def test_no_side_is_no_demand_and_nothing_found_is_said():
-    both = {"antecedents": None, "consequents": None}
-    assert bicliq.rules(SHOP, 0.25, **both).to_arrow() == bicliq.rules(SHOP, 0.25).to_arrow()
+    both = {"antecedents": None, "consequents": None, "empty": "count"}
+    assert bicliq.rules(SHOP, 0.25, **both).to_arrow() == bicliq.rules(SHOP, 0.25, empty="count").to_arrow()
     assert repr(bicliq.itemsets([["a"], ["b"]], 0.9)) == "<no closed itemsets of 2 baskets>"
-    assert repr(bicliq.rules(SHOP, 0.25, "lift", 9, consequents=["tea"]).exact) == (
+    assert repr(bicliq.rules(SHOP, 0.25, "lift", 9, consequents=["tea"], empty="count").exact) == (
         "<no non-redundant rules of 4 baskets with min support 0.25, min lift 9, consequent contains tea, exact ones alone>"
     )
 
@@ -376,7 +377,7 @@ def test_the_options_of_a_file_need_one_that_can_be(tmp_path, capsys):
         assert invoke([command, str(tmp_path / "not.csv"), "--out", str(tmp_path / "not" / "x.csv")]) == 2
         assert "its folder is not there" in capsys.readouterr().err  # before the work
     with pytest.raises(bicliq.InputError, match=r"replace it with overwrite = True$"):
-        bicliq.rules(SHOP, 0.5).export(tmp_path / "shop.csv")
+        bicliq.rules(SHOP, 0.5, empty="count").export(tmp_path / "shop.csv")
     assert invoke(["rules", str(tmp_path / "shop.csv"), "--format", "baskets", "--overwrite"]) == 2
     assert "--out" in capsys.readouterr().err
 
