@@ -192,7 +192,7 @@ def _place(uri: str, first: int, rows: pa.Array | None, row: int) -> str:
 def _without_lists(
     source: EdgeSource, columns: dict[str, pa.Array]
 ) -> tuple[dict[str, pa.Array], pa.Array | None, dict[str, int], int]:
-    """Columns with a row a label, their rows of before, notes, and the first empty list (-1: none)."""
+    """Columns with a row a label, their rows of before, notes, and the first empty list."""
     sides = [side for side in ("left", "right") if is_list(columns[side].type)]
     if not sides:
         return columns, None, {}, -1

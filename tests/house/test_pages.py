@@ -106,3 +106,8 @@ def test_pages_are_short():
     assert size[Path("docs/methods.md")] <= 30_720
     assert sum(size.values()) <= 220_000
     assert (ROOT / "README.md").read_text(encoding="utf-8").count("\n") <= 120
+
+
+def test_methods_have_no_dates():
+    """What is done and why it works is true of today's code; the commit says of which a figure is."""
+    assert not re.findall(r"\b20\d\d-\d\d", (ROOT / "docs/methods.md").read_text(encoding="utf-8"))
