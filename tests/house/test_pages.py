@@ -109,5 +109,5 @@ def test_pages_are_short():
 
 
 def test_methods_have_no_dates():
-    """What is done and why it works is true of today's code; the commit says of which a figure is."""
+    """What is done, and why it works, is of today; the commit says of which code a figure is."""
     assert not re.findall(r"\b20\d\d-\d\d", (ROOT / "docs/methods.md").read_text(encoding="utf-8"))
