@@ -201,7 +201,9 @@ def _modules() -> dict[str, ModuleType]:
     mr = SimpleNamespace(get_current_device_resource=lambda: None, CudaMemoryResource=int)
     return {
         "cupy": _module("cupy", cuda=cuda, get_default_memory_pool=lambda: pool),
-        "cudf": _module("cudf", read_parquet=_read_parquet, read_csv=_read_csv, DataFrame=_Frame, set_option=lambda *option: None),
+        "cudf": _module(
+            "cudf", read_parquet=_read_parquet, read_csv=_read_csv, DataFrame=_Frame, set_option=lambda *option: None
+        ),
         "cugraph": _module("cugraph", Graph=_Graph, weakly_connected_components=_components),
         "rmm": _module("rmm", mr=mr),
         "rmm.allocators": _module("rmm.allocators"),

@@ -171,7 +171,17 @@ class HostCupy(ModuleType):
             get_current_stream=lambda: Stream.current,
             get_elapsed_time=lambda start, end: 1000 * (end.at - start.at),
             runtime=SimpleNamespace(
-                CUDARuntimeError=CUDARuntimeError, eventQuery=self.event_query, getDeviceCount=lambda: devices
+                CUDARuntimeError=CUDARuntimeError,
+                eventQuery=self.event_query,
+                getDeviceCount=lambda: devices,
+                driverGetVersion=lambda: 13000,
+                runtimeGetVersion=lambda: 13000,
+                getDeviceProperties=lambda number: {
+                    "name": b"Host",
+                    "totalGlobalMem": memory,
+                    "major": capability[:-1],
+                    "minor": capability[-1],
+                },
             ),
             driver=SimpleNamespace(CUDADriverError=type("CUDADriverError", (RuntimeError,), {})),
             cub=SimpleNamespace(CUPY_CUB_CUMSUM=5, cub_scan=lambda array, op: np.cumsum(array, out=array)),
