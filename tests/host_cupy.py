@@ -170,24 +170,27 @@ class HostCupy(ModuleType):
             Stream=Stream,
             get_current_stream=lambda: Stream.current,
             get_elapsed_time=lambda start, end: 1000 * (end.at - start.at),
-            runtime=SimpleNamespace(
-                CUDARuntimeError=CUDARuntimeError,
-                eventQuery=self.event_query,
-                getDeviceCount=lambda: devices,
-                driverGetVersion=lambda: 13000,
-                runtimeGetVersion=lambda: 13000,
-                getDeviceProperties=lambda number: {
-                    "name": b"Host",
-                    "totalGlobalMem": memory,
-                    "major": capability[:-1],
-                    "minor": capability[-1],
-                },
-            ),
+            runtime=self._runtime(memory, capability, devices),
             driver=SimpleNamespace(CUDADriverError=type("CUDADriverError", (RuntimeError,), {})),
             cub=SimpleNamespace(CUPY_CUB_CUMSUM=5, cub_scan=lambda array, op: np.cumsum(array, out=array)),
             compiler=SimpleNamespace(CompileException=type("CompileException", (Exception,), {})),
         )
         self.RawModule = RawModule
+
+    def _runtime(self, memory: int, capability: str, devices: int) -> Any:
+        return SimpleNamespace(
+            CUDARuntimeError=CUDARuntimeError,
+            eventQuery=self.event_query,
+            getDeviceCount=lambda: devices,
+            driverGetVersion=lambda: 13000,
+            runtimeGetVersion=lambda: 13000,
+            getDeviceProperties=lambda number: {
+                "name": b"Host",
+                "totalGlobalMem": memory,
+                "major": capability[:-1],
+                "minor": capability[-1],
+            },
+        )
 
     def event_query(self, pointer: int) -> int:
         event = EVENTS[pointer]

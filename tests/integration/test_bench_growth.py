@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from benchmarks.generate import generate
-from benchmarks.growth import STAGES, draw_growth, growth_exponents, measure_growth
+from benchmarks.generate import CORNERS, generate
+from benchmarks.growth import SEED, STAGES, draw_growth, growth_exponents, measure_growth
 from bicliq.pipeline.errors import BicliqError, InputError
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.stages.search import enumerate_table
@@ -30,7 +30,7 @@ def test_tables_of_two_sizes_are_measured_and_found_again(tmp_path, capsys):
     assert set(first["exponents"]) == {*STAGES, "all"}
     assert "edges^" in picture.read_text()
 
-    generate(str(tmp_path / "table"), 160, 40, 1600, growth.SEED, growth.CORNERS)
+    generate(str(tmp_path / "table"), 160, 40, 1600, SEED, CORNERS)
     alone = enumerate_table(str(tmp_path / "table"), load_settings(search={"min_left": 2}), "digest")
     assert rows[-1]["found"] == {"bicliques": alone["bicliques"], "digest": alone["digest"]}
     assert not list(tmp_path.glob("g/*/table")), "a table goes when it has been read"

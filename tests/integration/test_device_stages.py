@@ -256,7 +256,7 @@ def test_an_update_reads_its_table_where_the_data_backend_says(card: Card, tmp_p
 def test_no_command_does_something_else_where_the_data_backend_cannot_run(tmp_path, table, monkeypatch, command):
     take_away(monkeypatch, "cudf")
     monkeypatch.setenv("BICLIQ__DATA_BACKEND", "cuda")
-    with pytest.raises(BackendError, match="data backend 'cuda' cannot run here: .*cudf.* not installed"):
+    with pytest.raises(BackendError, match=r"data backend 'cuda' cannot run here: .*cudf.* not installed"):
         COMMANDS[command](table, load_settings(store=str(tmp_path / "store"), cluster={"local": True}))
 
 

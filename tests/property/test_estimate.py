@@ -134,7 +134,7 @@ def test_the_interval_holds_the_truth_in_nine_cases_of_ten(
             found = kernels.estimate_bicliques(*csr, work=work, share=0, seed=number)
             assert not found.exact
             assert found.low <= found.bicliques <= found.high
-            # A small estimate takes an eighth of the edges; who lays the graph out twice makes three.
+            # It takes an eighth of the edges; who lays the graph out twice makes three.
             assert (found.work < graph.n_edges / 5) == is_small
             held.append(found.low <= known <= found.high)
     assert np.mean(held) >= 0.8
