@@ -107,6 +107,14 @@ class CUDARuntimeError(RuntimeError):
     pass
 
 
+class Entered:
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
 class HostCupy(ModuleType):
     """A module `cupy` whose programs run some kernels."""
 
@@ -129,17 +137,11 @@ class HostCupy(ModuleType):
         self.compiled: list[tuple[str, ...]] = []
         cupy = self
 
-        class Device:
+        class Device(Entered):
             def __init__(self, number: int = 0) -> None:
                 self.id, self.compute_capability = number, capability
                 shared = {"MaxSharedMemoryPerMultiprocessor": 233_472}
                 self.attributes = {"MultiProcessorCount": multiprocessors, **shared}
-
-            def __enter__(self) -> Device:
-                return self
-
-            def __exit__(self, *exception: object) -> None:
-                pass
 
             @property
             def mem_info(self) -> tuple[int, int]:

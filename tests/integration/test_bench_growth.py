@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from benchmarks.generate import CORNERS, generate
-from benchmarks.growth import SEED, STAGES, draw_growth, growth_exponents, measure_growth
+from benchmarks.generate import generate
+from benchmarks.growth import CORNERS, SEED, STAGES, draw_growth, growth_exponents, measure_growth
 from bicliq.pipeline.errors import BicliqError, InputError
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.stages.search import enumerate_table
