@@ -16,7 +16,7 @@ from bicliq import kernels
 from bicliq.flows.cli.app import invoke
 from bicliq.pipeline.errors import BicliqError, InputError
 from bicliq.pipeline.run import resume, run
-from bicliq.pipeline.settings import PublishSettings, Settings, load_settings
+from bicliq.pipeline.settings import PublishSettings, load_settings
 from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.verify import verify, verify_store
 from bicliq.pipeline.stages.verify_roots import EVERY_ROOT
