@@ -18,7 +18,7 @@ from bicliq.pipeline.placement import where
 from bicliq.pipeline.run import check_machines
 from bicliq.pipeline.settings import load_settings
 from tests import dimacs, host_counts, host_cupy, host_kernels
-from tests.emulated_gpu import run_clique_groups
+from tests.emulated_gpu import CLIQUES
 from tests.host_cupy import HostCupy
 
 COUNT, STREAM = kernels.enumerate_maximal_bicliques, kernels.stream_maximal_bicliques
@@ -35,17 +35,6 @@ GRAPHS = {
     "dense": random_graph(4, 10, 11, 0.7),
     "empty": (np.zeros(4, np.int64), np.zeros(0, np.int32), 3),
 }
-
-
-def search_cliques(grid: Any, block: Any, arguments: Any) -> None:
-    run_clique_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, 1)
-
-
-def build_clique_roots(grid: Any, block: Any, arguments: Any) -> None:
-    run_clique_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, 0)
-
-
-CLIQUES = {"search_cliques": search_cliques, "build_clique_roots": build_clique_roots}
 
 
 @pytest.fixture
