@@ -132,7 +132,7 @@ class HostCupy(ModuleType):
     ) -> None:
         super().__init__("cupy")
         self.__spec__ = ModuleSpec("cupy", None)
-        self.kernels = kernels
+        self.kernels, self.memory = kernels, memory
         self.launches: list[str] = []
         self.compiled: list[tuple[str, ...]] = []
         cupy = self
@@ -145,7 +145,7 @@ class HostCupy(ModuleType):
 
             @property
             def mem_info(self) -> tuple[int, int]:
-                return memory, memory
+                return cupy.memory, cupy.memory
 
             def synchronize(self) -> None:
                 pass
