@@ -23,7 +23,7 @@ from scipy.sparse import csgraph
 
 from bicliq.kernels.cuda import start
 from bicliq.pipeline.placement import device, where
-from tests.host_cupy import forget_the_gpu
+from tests.host_cupy import Entered, forget_the_gpu
 
 
 class OutOfMemoryError(MemoryError):
@@ -43,6 +43,7 @@ class Card:
         self.free = 1 << 40
         self.used = 0
         self.texts = 0  # chunks of text that cuDF was to read
+        self.searches = 0  # that began
 
     def take(self, size: int) -> None:
         self.used += size
@@ -184,15 +185,25 @@ def _components(graph: _Graph) -> _Frame:
     return _Frame({"vertex": _on_device(vertices), "labels": _on_device(labels[vertices])})
 
 
+class _Device(Entered):
+    id, compute_capability = 0, "75"
+    attributes = {"MultiProcessorCount": 2, "MaxSharedMemoryPerMultiprocessor": 65_536}  # noqa: RUF012
+
+    def __init__(self, number: int = 0) -> None:
+        self.mem_info = CARD.free - CARD.used, CARD.free
+
+
+def _stream(*arguments: Any, **options: Any) -> None:
+    """Lose the card: kernels of a search are not emulated."""
+    CARD.searches += 1
+    raise RuntimeError("cudaErrorECCUncorrectable")
+
+
 def _modules() -> dict[str, ModuleType]:
     runtime = SimpleNamespace(getDeviceCount=lambda: 1, CUDARuntimeError=RuntimeError)
     cuda = SimpleNamespace(
-        Device=lambda: SimpleNamespace(
-            id=0,
-            compute_capability="75",
-            attributes={"MultiProcessorCount": 2},
-            mem_info=(CARD.free - CARD.used, CARD.free),
-        ),
+        Device=_Device,
+        Stream=_stream,
         runtime=runtime,
         driver=SimpleNamespace(CUDADriverError=RuntimeError),
         set_allocator=lambda allocator: None,
@@ -221,7 +232,7 @@ def card(monkeypatch: pytest.MonkeyPatch) -> Iterator[Card]:
     monkeypatch.setattr(start, "_starts", [])
     _forget()
     CARD.has_left(1 << 40)
-    CARD.texts = 0
+    CARD.texts = CARD.searches = 0
     yield CARD
     _forget()
 

@@ -14,7 +14,6 @@ from bicliq.pipeline.errors import AskedBackendError, BackendError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from bicliq.pipeline.placement import fallback
 from bicliq.pipeline.placement.where import place_data
-from bicliq.pipeline.questions import clique as cliques
 from bicliq.pipeline.questions.clique import CliqueQuestion, answer
 from bicliq.pipeline.questions.count import count_run, count_table
 from bicliq.pipeline.questions.count_asked import CountAsked
@@ -180,34 +179,25 @@ def test_a_card_that_fills_up_in_the_cores_of_a_clique_search_is_the_cpus_work(c
     assert sizes == {(expected["size"], True, expected["n_edges"])}
 
 
-def test_a_card_that_is_full_only_for_the_cores_says_so_to_who_asked_for_it(card: Card, table, monkeypatch):
-    def full(graph):
-        raise MemoryError("out of memory")
-
-    monkeypatch.setattr(cliques, "cores_by_halving", full)
+def test_a_card_that_is_full_only_for_the_cores_says_so_to_who_asked_for_it(card: Card, table):
+    project_table(table, "left", 1, backend="cuda")
+    projected = card.used
+    card.has_left(ENOUGH)
+    answer(table, CliqueQuestion(project="left"), data_backend="cuda", backend="cpu")
+    in_the_cores = (projected + card.used) // 2
+    card.has_left(in_the_cores)
     assert answer(table, CliqueQuestion(project="left"), data_backend="auto", backend="cpu")["proven"]
     fallback.reasons.clear()
+    card.has_left(in_the_cores)
     with pytest.raises(AskedBackendError, match="too little free memory"):
         answer(table, CliqueQuestion(project="left"), data_backend="cuda", backend="cpu")
 
 
 def test_a_search_for_which_a_gpu_was_asked_is_not_done_again_on_the_host(card: Card, table, monkeypatch):
-    from bicliq import kernels
-
-    searched = []
-    search = kernels.maximum_clique
-
-    def lost(*graph, backend="cpu", **options):
-        searched.append(backend)
-        if backend == "cuda":
-            raise BackendError("the GPU was lost during the search")
-        return search(*graph, backend=backend, **options)
-
-    monkeypatch.setattr(kernels, "maximum_clique", lost)
     monkeypatch.setattr("bicliq.pipeline.questions.clique_by_cores.FIRST_SECONDS", 1e-9)
-    with pytest.raises(AskedBackendError, match="lost during the search"):
+    with pytest.raises(AskedBackendError, match="cudaErrorECCUncorrectable"):
         answer(table, CliqueQuestion(), data_backend="auto", backend="cuda")
-    assert searched.count("cuda") == 1
+    assert card.searches == 1
 
 
 # ---- whole commands obey the setting
