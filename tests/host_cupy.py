@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 import pytest
 
 from bicliq.kernels import machine
-from bicliq.kernels.cuda import device, program, start
+from bicliq.kernels.cuda import device, nvcomp, program, start
 
 Kernel = Callable[[tuple[int, ...], tuple[int, ...], tuple[Any, ...]], None]
 """Runs over a grid of blocks, with arguments."""
@@ -77,6 +78,7 @@ class Stream:
     """All streams are in order here."""
 
     current: Stream
+    ptr = 7
 
     def __init__(self, non_blocking: bool = False, priority: int | None = None) -> None:
         self.non_blocking, self.priority = non_blocking, priority
@@ -249,6 +251,20 @@ def take_away(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     """Let libraries be missing."""
     for name in names:
         monkeypatch.setitem(sys.modules, name, None)
+
+
+@contextmanager
+def nvcomp_at(monkeypatch: pytest.MonkeyPatch, folder: Path | None) -> Iterator[None]:
+    """Within it, packages of NVIDIA lie there; None: there are none."""
+    take_away(monkeypatch, "nvidia")
+    if folder is not None:
+        add_libraries(monkeypatch, "nvidia")
+        sys.modules["nvidia"].__spec__.submodule_search_locations = [str(folder)]  # type: ignore[union-attr]
+    nvcomp.library.cache_clear()
+    try:
+        yield
+    finally:
+        nvcomp.library.cache_clear()
 
 
 def add_dask_cuda(monkeypatch: pytest.MonkeyPatch, error: str) -> list[dict[str, Any]]:
