@@ -24,7 +24,7 @@ from tests.host_cupy import HostCupy
 @pytest.fixture
 def gpus(monkeypatch):
     """A machine with two GPUs."""
-    with host_cupy.installed(HostCupy(CLIQUES), monkeypatch) as cupy:
+    with host_cupy.installed(HostCupy(CLIQUES, multiprocessors=1), monkeypatch) as cupy:
         yield cupy
 
 
@@ -39,7 +39,7 @@ def test_the_gpu_that_is_asked_for(capsys, devices):
     assert invoke(arguments) == 0
     record = json.loads(capsys.readouterr().out)
     assert (record["size"], record["proven"], record["backend"]) == (11, True, "cuda")
-    assert record["threads"] == 64 * devices
+    assert record["threads"] == 32 * devices
 
 
 def test_auto_begins_on_the_cpu_and_may_end_there(gpus):
@@ -101,7 +101,7 @@ def test_devices_are_a_number():
 
 def test_the_random_bench_searches_each_cell_on_gpus_as_well(gpus, tmp_path, capsys):
     picture = tmp_path / "cells.svg"
-    arguments = ["--size", "50", "--density", "0.5", "--backend", "cuda", "--devices", "2"]
+    arguments = ["--size", "30", "--density", "0.5", "--backend", "cuda", "--devices", "2"]
     assert bench("random-cliques", *arguments, "--json", "--picture", str(picture)) == 0
     (cell,) = json.loads(capsys.readouterr().out)["cells"]
     assert cell["device_times"] == cell["one"] / cell["device"]

@@ -162,9 +162,9 @@ def test_too_little_memory_means_more_runs(gpu, monkeypatch, graph, memory):
 
 @pytest.mark.usefixtures("gpu")
 def test_what_does_not_fit_at_all_is_an_error(monkeypatch):
-    monkeypatch.setenv(MEMORY_VARIABLE, str(1 << 20))
+    monkeypatch.setenv(MEMORY_VARIABLE, str(256 << 10))
     with pytest.raises(kernels.BackendError, match="the largest root does not fit"):
-        count(crown(45), 4, 4)
+        count(crown(33), 4, 4)
     with pytest.raises(kernels.BackendError, match=r"binomials for p=3, q=100 take .* use the CPU backend"):
         count(complete(6, 120), 3, 100)
 
