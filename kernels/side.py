@@ -19,7 +19,7 @@ MOST_UNPRUNED = 2  # pairs that share less are no nodes in any case
 # more and more below them: so many times what it costs when a root is built.
 SEARCHED = (2, 6, 30)
 MOST_SEARCHED = 1 + sum(SEARCHED)
-SAMPLED_PATHS = 192
+SAMPLED_PATHS = 320
 
 SAMPLED_FOR_WARPS, SEED = 64, 1
 WARP_ROWS = 32  # rows of a node that a warp holds one a lane
