@@ -18,8 +18,8 @@ MOST_UNPRUNED = 2  # pairs that share less are no nodes in any case
 # What a path costs to search where its ends share enough, twice and four times that, which leaves
 # more and more below them: so many times what it costs when a root is built.
 SEARCHED = (2, 6, 30)
-MOST_SEARCHED = 1 + sum(SEARCHED)
 SAMPLED_PATHS = 320
+HOPELESS, DOUBTFUL = 14, 2  # times the paths of a side: the other is not sampled, or not together with it
 
 SAMPLED_FOR_WARPS, SEED = 64, 1
 WARP_ROWS = 32  # rows of a node that a warp holds one a lane
@@ -101,19 +101,29 @@ def side_of(
     if max(least.values()) <= MOST_UNPRUNED:
         return chosen
 
-    def least_cost(side: Side) -> float:
+    def n_paths(side: Side) -> float:
         return float(paths.from_left if side == "left" else paths.from_right)
 
+    def least_cost(side: Side) -> float:
+        n_rows = n_columns if side == "left" else len(starts) - 1
+        return n_paths(side) - n_rows * (least[side] - 1.0) ** 2  # none of the last of a row is a root
+
     def cost(side: Side) -> float:
-        own, others = (min_left, min_right) if side == "left" else (min_right, min_left)
-        opened, *searched = paths.crowded(side == "left", max(others, MOST_UNPRUNED), own)
-        return least_cost(side) * float(opened + sum(map(mul, SEARCHED, searched)))
+        others = least["right" if side == "left" else "left"]
+        opened, *searched = paths.crowded(side == "left", max(others, MOST_UNPRUNED), least[side])
+        return n_paths(side) * float(opened + sum(map(mul, SEARCHED, searched)))
 
     other: Side = "right" if chosen == "left" else "left"
-    if least_cost(other) >= MOST_SEARCHED * least_cost(chosen):
+    if n_paths(other) >= HOPELESS * n_paths(chosen):
         return chosen
-    paths.draw(SAMPLED_PATHS, SEED)
-    return other if cost(other) < cost(chosen) else chosen
+    both = n_paths(other) < DOUBTFUL * n_paths(chosen)  # one pass over the edges
+    paths.draw(both or chosen == "left", both or chosen == "right", SAMPLED_PATHS, SEED)
+    of_chosen = cost(chosen)
+    if not both:
+        if least_cost(other) >= of_chosen:
+            return chosen
+        paths.draw(other == "left", other == "right", SAMPLED_PATHS, SEED)
+    return other if cost(other) < of_chosen else chosen
 
 
 def searches_roots_together(side: Side, min_left: int, min_right: int, n_roots: int) -> bool:
@@ -159,5 +169,5 @@ def _side_for_warps(paths: Any, chosen: Side) -> Side:
     def wide_share(side: Side) -> float:
         return float(paths.crowded(side == "left", WARP_ROWS + 1, 1)[1])
 
-    paths.draw(SAMPLED_FOR_WARPS, SEED)
+    paths.draw(True, True, SAMPLED_FOR_WARPS, SEED)
     return other if wide_share(chosen) >= WIDE_SHARE and wide_share(other) <= NARROW_SHARE else chosen

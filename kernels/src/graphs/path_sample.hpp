@@ -40,11 +40,12 @@ class PathSample {
   u64 from_left() const { return from_left_; }
   u64 from_right() const { return from_right_; }
 
-  /// Draws `n` paths a side, at most `kMost`.
-  void draw(u32 n, u64 seed) {
+  /// Draws `n` paths, at most `kMost`, from one side or both.
+  void draw(bool left_too, bool right_too, u32 n, u64 seed) {
     slot_of_.assign(right_degrees_.size(), 0);
     starts_.assign(1, 0);
     for (const bool from_left : {true, false}) {
+      if (!(from_left ? left_too : right_too)) continue;
       draws_[from_left] = drawn(!from_left, std::min(n, kMost), seed);
       for (const Draw& draw : draws_[from_left]) {
         if (from_left) want(draw.middle);
@@ -122,17 +123,28 @@ class PathSample {
     if (starts_.size() == 1) return;
     members_.resize(starts_.back());
     std::vector<usize> next(starts_.begin(), starts_.end());
-    std::vector<std::uint16_t> slots;  // of a row's neighbours whose lists are wanted
+    struct Member {
+      std::uint16_t slot;
+      std::int32_t u;
+    };
+    constexpr usize kBlock = 4096;
+    std::vector<Member> found;
+    usize n = 0;
+    const auto write = [&] {
+      for (usize i = 0; i < n; ++i) members_[next[found[i].slot - 1]++] = found[i].u;
+      n = 0;
+    };
     for (usize u = 0; u < left_.size(); ++u) {
       const Span row = left_[static_cast<std::int32_t>(u)];
-      if (slots.size() < row.size()) slots.resize(row.size());
-      usize n = 0;
+      if (found.size() < n + row.size()) found.resize(n + row.size() + kBlock);
       for (std::int32_t v : row) {  // without a branch on what it is, which cannot be foretold
-        slots[n] = slot_of_[static_cast<u32>(v)];
-        n += slots[n] != 0;
+        const std::uint16_t slot = slot_of_[static_cast<u32>(v)];
+        found[n] = {slot, static_cast<std::int32_t>(u)};
+        n += slot != 0;
       }
-      for (usize i = 0; i < n; ++i) members_[next[slots[i] - 1]++] = static_cast<std::int32_t>(u);
+      if (n >= kBlock) write();
     }
+    write();
   }
   /// How many numbers are in both, up to `many`; or fewer than `few`, where there are no more.
   u32 shared_by(Span a, Span b, u32 few, u32 many) {
