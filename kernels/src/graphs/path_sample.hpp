@@ -22,8 +22,8 @@
 namespace bicliq {
 
 /// Shares of paths whose ends share enough, twice and four times that. Each counts as a search goes
-/// on with it: where a biclique needs `own` vertices of the side, a root is none of the last own − 1
-/// neighbours of a middle, and neither are those that are taken next.
+/// on with it: where a biclique needs `own` vertices of the side, no root is one of the last
+/// own − 1 neighbours of a middle, and neither are those that are taken next.
 struct Crowd {
   double opened, once, twice, far;
 };
@@ -59,16 +59,17 @@ class PathSample {
   /// side's vertices, and of its own.
   Crowd crowded(bool from_left, u32 others, u32 own) {
     const std::vector<Draw>& draws = draws_[from_left];
+    const u64 enough = others;
     Crowd found{};
     for (const Draw& draw : draws) {
       const auto end = [&](u32 place) { return from_left ? left_[list_of(draw.middle).begin()[place]] : list_of(neighbour(draw.middle, place)); };
       const u32 n = from_left ? right_degrees_[draw.middle] : left_.degree(draw.middle);
       const double early = n < own ? 0 : (n - own + 1.0) / n;
-      const u32 shared = shared_by(end(draw.first), end(draw.second), others, 4 * others);
+      const u64 shared = shared_by(end(draw.first), end(draw.second), others, static_cast<u32>(std::min(4 * enough, u64{~0u})));
       found.opened += early * (2 - early);
-      found.once += shared >= others ? early : 0;
-      found.twice += shared >= 2 * others ? early * early : 0;
-      found.far += shared >= 4 * others ? early * early : 0;
+      found.once += shared >= enough ? early : 0;
+      found.twice += shared >= 2 * enough ? early * early : 0;
+      found.far += shared >= 4 * enough ? early * early : 0;
     }
     const double all = std::max(static_cast<double>(draws.size()), 1.0);
     return {found.opened / all, found.once / all, found.twice / all, found.far / all};
