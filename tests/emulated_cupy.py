@@ -9,6 +9,7 @@ GPU runs here, line by line, until the card is full.
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
@@ -20,9 +21,9 @@ import pytest
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from bicliq import kernels
 from bicliq.kernels.cuda import start
 from bicliq.pipeline.placement import device, where
+from tests.host_cupy import Entered, forget_the_gpu
 
 
 class OutOfMemoryError(MemoryError):
@@ -41,6 +42,8 @@ class Card:
     def __init__(self) -> None:
         self.free = 1 << 40
         self.used = 0
+        self.texts = 0  # chunks of text that cuDF was to read
+        self.searches = 0  # that began
 
     def take(self, size: int) -> None:
         self.used += size
@@ -155,6 +158,14 @@ def _read_parquet(source: Any, columns: list[str], **options: Any) -> _Frame:
     return _Frame({name: _on_device(table[name].to_numpy().copy()) for name in columns})
 
 
+def _read_csv(chunk: Any, **options: Any) -> Any:
+    """Find a field missing in any text: so the CPU has to read it, since the reader of cuDF is not
+    emulated."""
+    CARD.texts += 1
+    CARD.take(len(chunk.getvalue()))
+    return defaultdict(lambda: SimpleNamespace(has_nulls=True))
+
+
 class _Graph:
     """A graph of cuGraph."""
 
@@ -174,10 +185,25 @@ def _components(graph: _Graph) -> _Frame:
     return _Frame({"vertex": _on_device(vertices), "labels": _on_device(labels[vertices])})
 
 
+class _Device(Entered):
+    id, compute_capability = 0, "75"
+    attributes = {"MultiProcessorCount": 2, "MaxSharedMemoryPerMultiprocessor": 65_536}  # noqa: RUF012
+
+    def __init__(self, number: int = 0) -> None:
+        self.mem_info = CARD.free - CARD.used, CARD.free
+
+
+def _stream(*arguments: Any, **options: Any) -> None:
+    """Lose the card: kernels of a search are not emulated."""
+    CARD.searches += 1
+    raise RuntimeError("cudaErrorECCUncorrectable")
+
+
 def _modules() -> dict[str, ModuleType]:
     runtime = SimpleNamespace(getDeviceCount=lambda: 1, CUDARuntimeError=RuntimeError)
     cuda = SimpleNamespace(
-        Device=lambda: SimpleNamespace(id=0, mem_info=(CARD.free - CARD.used, CARD.free)),
+        Device=_Device,
+        Stream=_stream,
         runtime=runtime,
         driver=SimpleNamespace(CUDADriverError=RuntimeError),
         set_allocator=lambda allocator: None,
@@ -186,7 +212,9 @@ def _modules() -> dict[str, ModuleType]:
     mr = SimpleNamespace(get_current_device_resource=lambda: None, CudaMemoryResource=int)
     return {
         "cupy": _module("cupy", cuda=cuda, get_default_memory_pool=lambda: pool),
-        "cudf": _module("cudf", read_parquet=_read_parquet, DataFrame=_Frame, set_option=lambda *option: None),
+        "cudf": _module(
+            "cudf", read_parquet=_read_parquet, read_csv=_read_csv, DataFrame=_Frame, set_option=lambda *option: None
+        ),
         "cugraph": _module("cugraph", Graph=_Graph, weakly_connected_components=_components),
         "rmm": _module("rmm", mr=mr),
         "rmm.allocators": _module("rmm.allocators"),
@@ -197,17 +225,19 @@ def _modules() -> dict[str, ModuleType]:
 @pytest.fixture
 def card(monkeypatch: pytest.MonkeyPatch) -> Iterator[Card]:
     """A machine with the libraries of a GPU, for which every table is large enough."""
-    kernels.why_not("cuda")  # is asked once a process: the truth is kept, not what is seen below
     for name, module in _modules().items():
         monkeypatch.setitem(sys.modules, name, module)
-    monkeypatch.setattr(kernels, "why_not", lambda backend: None)
-    monkeypatch.setattr(device, "why_no_data_on_device", lambda: None)
     for name in ("AUTO_BYTES", "AUTO_PATHS", "AUTO_SECONDS", "AUTO_TIES"):
         monkeypatch.setattr(where, name, 0)
     monkeypatch.setattr(start, "_starts", [])
-    device.cudf_and_cupy.cache_clear()
-    device.free_bytes.cache_clear()
+    _forget()
     CARD.has_left(1 << 40)
+    CARD.texts = CARD.searches = 0
     yield CARD
+    _forget()
+
+
+def _forget() -> None:
+    forget_the_gpu()
     device.cudf_and_cupy.cache_clear()
     device.free_bytes.cache_clear()

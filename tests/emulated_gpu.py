@@ -13,6 +13,18 @@ from bicliq.kernels._cpu_warps import run_clique_groups
 from bicliq.kernels.cuda.device import Budget
 
 
+def search_cliques(grid: Any, block: Any, arguments: Any) -> None:
+    run_clique_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, 1)
+
+
+def build_clique_roots(grid: Any, block: Any, arguments: Any) -> None:
+    run_clique_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, 0)
+
+
+CLIQUES = {"search_cliques": search_cliques, "build_clique_roots": build_clique_roots}
+"""For `host_cupy`."""
+
+
 class EmulatedGpu:
     """A machine for `kernels.cuda.clique.search`."""
 

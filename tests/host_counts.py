@@ -8,22 +8,12 @@ from math import comb
 from typing import Any
 
 import numpy as np
-import pytest
 
 from bicliq.kernels import _cpu_warps as warps
-from bicliq.kernels import card_count
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda import butterflies, counting, pivots, table
 from bicliq.kernels.cuda.batches import Failure
 from tests.host_kernels import ARENA_WORDS_A_ROOT, Launch, at
-
-
-def count_on_a_card_alone(patch: pytest.MonkeyPatch) -> None:
-    """Let a card count to its end, though the host, which counts beside it, would have it sooner.
-
-    Nothing else keeps the host behind: small graphs are counted before a card is asked.
-    """
-    patch.setattr(card_count, "_is_counted", lambda *asked: False)
 
 
 def count_roots(grid: Any, block: Any, arguments: Any) -> None:

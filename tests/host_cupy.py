@@ -11,6 +11,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -18,7 +20,7 @@ import numpy as np
 import pytest
 
 from bicliq.kernels import machine
-from bicliq.kernels.cuda import device, program, start
+from bicliq.kernels.cuda import device, nvcomp, program, start
 
 Kernel = Callable[[tuple[int, ...], tuple[int, ...], tuple[Any, ...]], None]
 """Runs over a grid of blocks, with arguments."""
@@ -76,6 +78,7 @@ class Stream:
     """All streams are in order here."""
 
     current: Stream
+    ptr = 7
 
     def __init__(self, non_blocking: bool = False, priority: int | None = None) -> None:
         self.non_blocking, self.priority = non_blocking, priority
@@ -106,6 +109,14 @@ class CUDARuntimeError(RuntimeError):
     pass
 
 
+class Entered:
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
 class HostCupy(ModuleType):
     """A module `cupy` whose programs run some kernels."""
 
@@ -114,29 +125,29 @@ class HostCupy(ModuleType):
     )  # fmt: skip
 
     def __init__(
-        self, kernels: dict[str, Kernel], memory: int = 1 << 26, multiprocessors: int = 2, capability: str = "75"
+        self,
+        kernels: dict[str, Kernel],
+        memory: int = 1 << 26,
+        multiprocessors: int = 2,
+        capability: str = "75",
+        devices: int = 2,
     ) -> None:
         super().__init__("cupy")
-        self.kernels = kernels
+        self.__spec__ = ModuleSpec("cupy", None)
+        self.kernels, self.memory = kernels, memory
         self.launches: list[str] = []
         self.compiled: list[tuple[str, ...]] = []
         cupy = self
 
-        class Device:
+        class Device(Entered):
             def __init__(self, number: int = 0) -> None:
                 self.id, self.compute_capability = number, capability
                 shared = {"MaxSharedMemoryPerMultiprocessor": 233_472}
                 self.attributes = {"MultiProcessorCount": multiprocessors, **shared}
 
-            def __enter__(self) -> Device:
-                return self
-
-            def __exit__(self, *exception: object) -> None:
-                pass
-
             @property
             def mem_info(self) -> tuple[int, int]:
-                return memory, memory
+                return cupy.memory, cupy.memory
 
             def synchronize(self) -> None:
                 pass
@@ -163,14 +174,27 @@ class HostCupy(ModuleType):
             Stream=Stream,
             get_current_stream=lambda: Stream.current,
             get_elapsed_time=lambda start, end: 1000 * (end.at - start.at),
-            runtime=SimpleNamespace(
-                CUDARuntimeError=CUDARuntimeError, eventQuery=self.event_query, getDeviceCount=lambda: 2
-            ),
+            runtime=self._runtime(memory, capability, devices),
             driver=SimpleNamespace(CUDADriverError=type("CUDADriverError", (RuntimeError,), {})),
             cub=SimpleNamespace(CUPY_CUB_CUMSUM=5, cub_scan=lambda array, op: np.cumsum(array, out=array)),
             compiler=SimpleNamespace(CompileException=type("CompileException", (Exception,), {})),
         )
         self.RawModule = RawModule
+
+    def _runtime(self, memory: int, capability: str, devices: int) -> Any:
+        return SimpleNamespace(
+            CUDARuntimeError=CUDARuntimeError,
+            eventQuery=self.event_query,
+            getDeviceCount=lambda: devices,
+            driverGetVersion=lambda: 13000,
+            runtimeGetVersion=lambda: 13000,
+            getDeviceProperties=lambda number: {
+                "name": b"Host",
+                "totalGlobalMem": memory,
+                "major": capability[:-1],
+                "minor": capability[-1],
+            },
+        )
 
     def event_query(self, pointer: int) -> int:
         event = EVENTS[pointer]
@@ -190,23 +214,69 @@ class HostCupy(ModuleType):
 
 @contextmanager
 def installed(cupy: HostCupy, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostCupy]:
-    """Within it, ``import cupy`` gives this one, and this machine has a GPU.
+    """Within it, ``import cupy`` gives this one, whose devices are the GPUs of this machine.
 
-    That there is none, that it has started and what it has compiled are facts of a process, which
-    no public name changes.
+    Which there are, that one has started and what it has compiled are facts of a process, which no
+    public name changes.
     """
-    monkeypatch.setattr(machine, "_why_not_cuda", lambda: None)
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     pinned = ModuleType("cupyx")
     pinned.empty_pinned = np.empty  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "cupyx", pinned)
     monkeypatch.setattr(start, "_starts", [])
-    for cached in (device.streams, program._compiled):
-        cached.cache_clear()
+    forget_the_gpu()
     try:
         yield cupy
     finally:
         start.wait_for_start()
-        for cached in (device.streams, program._compiled):
-            cached.cache_clear()
+        forget_the_gpu()
         EVENTS.clear()
+
+
+def forget_the_gpu() -> None:
+    """Let this process ask again what GPU it has."""
+    for cached in (machine._why_not_cuda, device.streams, program._compiled):
+        cached.cache_clear()
+
+
+def add_libraries(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Install libraries of which nothing is used."""
+    for name in names:
+        library = ModuleType(name)
+        library.__spec__ = ModuleSpec(name, None)
+        monkeypatch.setitem(sys.modules, name, library)
+
+
+def take_away(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Let libraries be missing."""
+    for name in names:
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+@contextmanager
+def nvcomp_at(monkeypatch: pytest.MonkeyPatch, folder: Path | None) -> Iterator[None]:
+    """Within it, packages of NVIDIA lie there; None: there are none."""
+    take_away(monkeypatch, "nvidia")
+    if folder is not None:
+        add_libraries(monkeypatch, "nvidia")
+        sys.modules["nvidia"].__spec__.submodule_search_locations = [str(folder)]  # type: ignore[union-attr]
+    nvcomp.library.cache_clear()
+    try:
+        yield
+    finally:
+        nvcomp.library.cache_clear()
+
+
+def add_dask_cuda(monkeypatch: pytest.MonkeyPatch, error: str) -> list[dict[str, Any]]:
+    """Install a Dask-CUDA whose clusters do not start; returns what was asked of each."""
+    asked: list[dict[str, Any]] = []
+
+    class LocalCUDACluster:
+        def __init__(self, **options: Any) -> None:
+            asked.append(options)
+            raise RuntimeError(error)
+
+    add_libraries(monkeypatch, "dask_cuda", "dask_cuda.plugins")
+    sys.modules["dask_cuda"].LocalCUDACluster = LocalCUDACluster  # type: ignore[attr-defined]
+    sys.modules["dask_cuda.plugins"].CUDFSetup = object  # type: ignore[attr-defined]
+    return asked

@@ -20,6 +20,7 @@ from bicliq.kernels.cuda.batches import Failure
 from bicliq.kernels.cuda.program import Struct
 from bicliq.kernels.cuda.search_program import SUBTREE, Slot, Stop
 from bicliq.kernels.digest import LEFT_SEED, _mix
+from tests.host_cupy import CUDARuntimeError
 from tests.reference.brute_force import maximal_bicliques
 
 ONE_ROW = 2**32 - 1
@@ -356,6 +357,20 @@ def move_subtrees(grid: Any, block: Any, arguments: Any) -> None:
     assert len(to) == len(of) == n
     assert not set(to.tolist()) & set(of.tolist())
     slots[to] = slots[of]
+
+
+class LostCard:
+    """The enumeration of a card that is lost when a kernel begins for the n-th time."""
+
+    def __init__(self, launches: int = 0, kernel: str = "search_bicliques") -> None:
+        self.left, self._kernel = launches, ENUMERATION[kernel]
+        self.kernels = {**ENUMERATION, kernel: self._search}
+
+    def _search(self, grid: Any, block: Any, arguments: Any) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise CUDARuntimeError("cudaErrorECCUncorrectable")
+        self._kernel(grid, block, arguments)
 
 
 ENUMERATION = {

@@ -205,8 +205,8 @@ def _without_lists(
     if not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)):
         lists = pc.cast(lists, pa.large_list(lists.type.value_type))
     rows = pc.list_parent_indices(lists)
-    are_empty = pc.equal(pc.list_value_length(lists), 0)
-    empty = pc.sum(are_empty).as_py() or 0
+    are_empty = pc.fill_null(pc.equal(pc.list_value_length(lists), 0), fill_value=True)
+    empty = (pc.sum(are_empty).as_py() or 0) - lists.null_count
     noted = {name: n for name, n in (("empty_lists", empty), ("null_lists", lists.null_count)) if n}
     apart = {role: column.take(rows) for role, column in columns.items() if role != sides[0]}
     return (

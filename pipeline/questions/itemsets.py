@@ -37,7 +37,7 @@ from bicliq.pipeline.store.choice import EVERYTHING
 from bicliq.pipeline.store.results import Run, open_run
 from bicliq.pipeline.words import shown
 
-EMPTY = ("empty_rows", "empty_lists")
+EMPTY = ("empty_rows", "empty_lists", "null_lists")
 """What readers call baskets without items (`EdgeBatch.noted`)."""
 
 
@@ -103,7 +103,8 @@ def _refuse_empty(opened: EdgeSource, noted: Mapping[str, int], n_baskets: int) 
 
     A row of cells that are all 0 is a basket without a word: a table of 0 and 1 has a row for each.
     """
-    n = noted.get("empty_lists", 0) + (noted.get("empty_rows", 0) if opened.format in OF_LISTS else 0)
+    of_lists = EMPTY if opened.format in OF_LISTS else EMPTY[1:]  # else rows are those of cells
+    n = sum(noted.get(name, 0) for name in of_lists)
     if not n:
         return
     if len(opened.lone[0]):

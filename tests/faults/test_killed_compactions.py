@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from tests.faults.commands import PATIENCE
+from tests.nightly import by_night
 
 
 def given(store: Path, *words: str) -> subprocess.Popen[str]:
@@ -40,7 +41,7 @@ def kill_when(moment: Callable[[], bool], store: Path, *words: str) -> None:
     process.communicate()
 
 
-@pytest.mark.parametrize("last", ["compact", "resume"])
+@pytest.mark.parametrize("last", ["compact", pytest.param("resume", marks=by_night)])
 def test_a_compaction_and_its_resume_that_are_killed_publish_the_version(tmp_path: Path, last: str) -> None:
     random, store = np.random.default_rng(5), tmp_path / "store"
     rows = [f"{u},{v}" for u, v in zip(*np.nonzero(random.random((400, 300)) < 0.04), strict=True)]

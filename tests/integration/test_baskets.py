@@ -103,8 +103,9 @@ def test_a_row_whose_counts_are_all_too_low_is_a_basket_still():
         (pd.Series([["jam"], []], index=["x", "y"]), "basket 'y'", 2),
         (pd.DataFrame({"basket": [1, 2], "items": [["jam"], []]}), "row 1", 2),
         (pa.table({"basket": ["x", "y", "z"], "items": [["jam"], [], ["tea"]]}), "row 1", 3),
+        (pd.DataFrame({"basket": [1, 2, 3], "items": [["jam"], None, ["tea"]]}), "row 1", 3),
     ],
-    ids=["list", "dict", "series", "frame", "arrow"],
+    ids=["list", "dict", "series", "frame", "arrow", "null"],
 )
 def test_an_empty_basket_in_memory_is_refused_with_its_place_or_counted(baskets, place, counted):
     with pytest.raises(InputError, match="with empty = 'count'") as refused:

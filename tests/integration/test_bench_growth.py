@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
+import multiprocessing
+import threading
+import time
 
 import pytest
 
-from benchmarks import growth
 from benchmarks.generate import generate
-from benchmarks.growth import STAGES, draw_growth, growth_exponents, measure_growth
+from benchmarks.growth import CORNERS, SEED, STAGES, draw_growth, growth_exponents, measure_growth
 from bicliq.pipeline.errors import BicliqError, InputError
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.stages.search import enumerate_table
@@ -29,7 +30,7 @@ def test_tables_of_two_sizes_are_measured_and_found_again(tmp_path, capsys):
     assert set(first["exponents"]) == {*STAGES, "all"}
     assert "edges^" in picture.read_text()
 
-    generate(str(tmp_path / "table"), 160, 40, 1600, growth.SEED, growth.CORNERS)
+    generate(str(tmp_path / "table"), 160, 40, 1600, SEED, CORNERS)
     alone = enumerate_table(str(tmp_path / "table"), load_settings(search={"min_left": 2}), "digest")
     assert rows[-1]["found"] == {"bicliques": alone["bicliques"], "digest": alone["digest"]}
     assert not list(tmp_path.glob("g/*/table")), "a table goes when it has been read"
@@ -39,7 +40,7 @@ def test_tables_of_two_sizes_are_measured_and_found_again(tmp_path, capsys):
 
 
 @by_night
-def test_a_measurement_that_was_ended_goes_on(tmp_path, monkeypatch):
+def test_a_measurement_that_was_ended_goes_on(tmp_path):
     settings = load_settings()
     whole = measure_growth(tmp_path, [300], settings)
     begun = [next(whole) for _ in range(2)]
@@ -50,13 +51,15 @@ def test_a_measurement_that_was_ended_goes_on(tmp_path, monkeypatch):
     other = settings.model_copy(update={"search": settings.search.model_copy(update={"min_left": 3})})
     with pytest.raises(InputError, match="measured with other settings"):
         next(measure_growth(tmp_path, [300], other))
-    monkeypatch.setattr(growth, "_in_a_process", _killed)  # by a system short of memory
+    threading.Thread(target=_kill_a_process, daemon=True).start()  # as a system short of memory
     with pytest.raises(BicliqError, match="the process of generate was killed"):
         next(measure_growth(tmp_path / "other", [300], settings))
 
 
-def _killed(*arguments: object) -> None:
-    os.kill(os.getpid(), 9)
+def _kill_a_process() -> None:
+    while not (begun := multiprocessing.active_children()):
+        time.sleep(0.001)
+    begun[0].kill()
 
 
 def test_exponents_are_those_of_powers_and_a_single_size_has_none(tmp_path):

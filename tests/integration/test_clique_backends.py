@@ -5,36 +5,27 @@ from __future__ import annotations
 
 import json
 import logging
-from functools import partial
 
 import numpy as np
 import pytest
 
 from bicliq import kernels
 from bicliq.flows.cli import invoke
-from bicliq.kernels.cuda import clique as cuda_clique
-from bicliq.pipeline.graphs.cores import cores_by_halving
-from bicliq.pipeline.questions import clique, clique_by_cores
+from bicliq.pipeline.questions import clique
 from bicliq.pipeline.questions.clique import CliqueQuestion, find_clique
 from bicliq.pipeline.stages.in_memory import read_undirected
+from tests import host_cupy
 from tests.benches import bench
 from tests.dimacs import find
-from tests.emulated_gpu import EmulatedGpu
+from tests.emulated_gpu import CLIQUES
+from tests.host_cupy import HostCupy
 
 
 @pytest.fixture
 def gpus(monkeypatch):
-    """A machine with as many GPUs as are asked for."""
-    used = []
-
-    def cards(devices):
-        used.append(devices)
-        return [EmulatedGpu(16) for _ in range(devices)]
-
-    monkeypatch.setattr(cuda_clique, "cards", cards)
-    monkeypatch.setattr(kernels, "why_not", lambda backend: None)
-    monkeypatch.setattr(kernels.machine, "_why_not_cuda", lambda: None)
-    return used
+    """A machine with two GPUs."""
+    with host_cupy.installed(HostCupy(CLIQUES), monkeypatch) as cupy:
+        yield cupy
 
 
 def graph_of(name):
@@ -42,28 +33,18 @@ def graph_of(name):
 
 
 @pytest.mark.usefixtures("gpus")
-@pytest.mark.parametrize("devices", [1, 3])
+@pytest.mark.parametrize("devices", [1, 2])
 def test_the_gpu_that_is_asked_for(capsys, devices):
     arguments = ["clique", str(find("keller4")), "--backend", "cuda", "--devices", str(devices), "--json"]
     assert invoke(arguments) == 0
     record = json.loads(capsys.readouterr().out)
     assert (record["size"], record["proven"], record["backend"]) == (11, True, "cuda")
-    assert record["threads"] == 16 * devices
+    assert record["threads"] == 64 * devices
 
 
 def test_auto_begins_on_the_cpu_and_may_end_there(gpus):
     assert find_clique(graph_of("keller4"), CliqueQuestion())["backend"].startswith("cpu")
-    assert gpus == []
-
-
-def test_auto_goes_on_with_a_gpu_where_the_cores_leave_something(gpus, monkeypatch):
-    monkeypatch.setattr(clique, "AUTO_SECONDS", 0.01)
-    monkeypatch.setattr(clique_by_cores, "FIRST_SECONDS", 0.01)
-    graph = graph_of("p_hat300-3")
-    search = partial(clique._search_csr, all=False, threads=1, backend="auto", devices=1)
-    found = clique_by_cores.search_by_cores(graph, cores_by_halving(graph), search)
-    assert (found.size, found.proven, found.backend) == (36, True, "cuda")
-    assert gpus == [1]
+    assert gpus.launches == []
 
 
 @pytest.mark.parametrize("name", ["MANN_a27", "p_hat300-3"])
@@ -73,7 +54,7 @@ def test_auto_goes_on_with_a_gpu(gpus, monkeypatch, name):
     assert (record["size"], record["proven"]) == ({"MANN_a27": 126, "p_hat300-3": 36}[name], True)
     assert record["backend"] == "cuda"
     assert len(record["members"]) == record["size"]
-    assert gpus == [1]
+    assert "search_cliques" in gpus.launches
 
 
 def test_auto_finds_all_cliques_on_the_cpu_and_says_so(gpus, caplog):
@@ -82,7 +63,7 @@ def test_auto_finds_all_cliques_on_the_cpu_and_says_so(gpus, caplog):
     assert record["backend"].startswith("cpu")
     assert record["n_cliques"] > 1
     assert "searched on the CPU" in caplog.text
-    assert gpus == []
+    assert gpus.launches == []
 
 
 @pytest.mark.usefixtures("gpus")
@@ -91,12 +72,11 @@ def test_all_cliques_on_a_gpu_are_refused():
         find_clique(graph_of("keller4"), CliqueQuestion(all=True), backend="cuda")
 
 
-@pytest.mark.usefixtures("gpus")
-def test_a_gpu_that_fails_is_given_up(monkeypatch, caplog):
-    def full(devices):
-        raise kernels.BackendError("the GPU has too little free memory")
+def test_a_gpu_that_fails_is_given_up(gpus, monkeypatch, caplog):
+    def full(grid, block, arguments):
+        raise MemoryError("out of memory")
 
-    monkeypatch.setattr(cuda_clique, "cards", full)
+    monkeypatch.setitem(gpus.kernels, "search_cliques", full)
     monkeypatch.setattr(clique, "AUTO_SECONDS", 0.01)
     record = find_clique(graph_of("p_hat300-3"), CliqueQuestion())
     assert (record["size"], record["proven"]) == (36, True)
@@ -125,7 +105,7 @@ def test_the_random_bench_searches_each_cell_on_gpus_as_well(gpus, tmp_path, cap
     assert bench("random-cliques", *arguments, "--json", "--picture", str(picture)) == 0
     (cell,) = json.loads(capsys.readouterr().out)["cells"]
     assert cell["device_times"] == cell["one"] / cell["device"]
-    assert set(gpus) == {2}
+    assert "search_cliques" in gpus.launches
     assert picture.stat().st_size > 0
     assert bench("random-cliques", *arguments) == 0
     assert "GPU" in capsys.readouterr().out

@@ -5,14 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-import bicliq.pipeline.repair as repair_module
-import bicliq.pipeline.stages.verify as verify_module
 from bicliq.flows.cli.app import invoke
 from bicliq.pipeline.errors import DamageError, InputError
 from bicliq.pipeline.repair import repair
@@ -23,8 +20,7 @@ from bicliq.pipeline.stages.extend import extended_plan
 from bicliq.pipeline.stages.plan import plan
 from bicliq.pipeline.stages.planned import Plan, read_plan
 from bicliq.pipeline.stages.verify import StoreVerification, verify_store
-from bicliq.pipeline.store.folder import Folder
-from bicliq.pipeline.store.inventory import Inventory, forgotten, take_inventory
+from bicliq.pipeline.store.inventory import forgotten
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import Pruned
 from bicliq.pipeline.store.results import open_run
@@ -36,6 +32,7 @@ from tests.integration.killed import killed
 from tests.integration.stored_graphs import put_graph, random_graph
 from tests.nightly import part_of
 from tests.real_graphs import DATA
+from tests.system_calls import OPENS, REMOVES, heard, once, read_below
 
 HERE = {"cluster": {"local": True}}
 SHOP = [("ann", "jam"), ("ann", "tea"), ("bob", "jam"), ("bob", "tea"), ("cid", "tea")]
@@ -185,6 +182,7 @@ compact(Store.open(given[0], create=False))
 """
 PRUNE = """
 from bicliq.pipeline.versions.prune import prune
+from tests.system_calls import OPENS, REMOVES, heard, once, read_below
 prune(Store.open(given[0], create=False), 1, remove=True)
 """
 
@@ -307,24 +305,18 @@ def test_a_run_at_work_is_never_removed(history):
 
 
 @pytest.mark.parametrize("asked", [verify_store, lambda store: repair(store, load_settings(store=store.uri))])
-def test_what_a_prune_removes_while_it_is_read_is_no_damage(history, monkeypatch, asked):
+def test_what_a_prune_removes_while_it_is_read_is_no_damage(history, asked):
     store = Store.open(history[0].store)
     latest = compact(store).run
 
-    def taken(*args: Any, **options: Any) -> Inventory:
-        found = take_inventory(*args, **options)
-        prune(store, 1, remove=True)
-        return found
-
-    for module in (verify_module, repair_module):
-        monkeypatch.setattr(module, "take_inventory", taken)
-    found = asked(store)
+    with once(OPENS, f"/runs/{latest}/bicliques/", lambda: prune(store, 1, remove=True)) as pruned:
+        found = asked(store)
+    assert pruned
     if isinstance(found, StoreVerification):
         assert (found.problems, found.leftovers) == ([], [])
         assert [one.run for one in found.runs] == [latest]
     else:
         assert not any("cannot be mended" in said or "again" in said.split(";")[0] for said in found), found
-    monkeypatch.undo()
     assert store.runs() == [latest]
     checked = verify_store(store)
     assert (checked.problems, checked.leftovers) == ([], [])
@@ -356,22 +348,19 @@ def test_no_graph_outlives_what_it_is_made_of(forum, at):
 
 
 @pytest.mark.parametrize("back", [1, 2])
-def test_the_graphs_of_a_prune_that_was_cut_off_go_with_the_next(forum, back, monkeypatch):
+def test_the_graphs_of_a_prune_that_was_cut_off_go_with_the_next(forum, back):
     """All runs of them had gone, so that no run tells of them."""
     store = Store.open(forum.store)
     latest = compact(store).run
     doomed = [one.what for one in prune(store, 1).removed if one.what.startswith("graphs/")]
     assert doomed
 
-    def cut_off(folder, *names, real=Folder.remove):
-        if folder.place in doomed[-back:]:
+    def cut_off(event, path):
+        if event == REMOVES and any(f"/{graph}/" in path for graph in doomed[-back:]):
             raise KeyboardInterrupt
-        real(folder, *names)
 
-    monkeypatch.setattr(Folder, "remove", cut_off)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt), heard(cut_off):
         prune(store, 1, remove=True)
-    monkeypatch.undo()
     assert verify_store(store).problems == []
     prune(store, 1, remove=True)
     needed = store.run(latest).record().graph
@@ -459,17 +448,14 @@ def remove_and_verify(store, path):
     return problems
 
 
-def test_many_versions_in_a_row_stand_on_few_layers_and_read_few_records(tmp_path, monkeypatch):
-
+def test_many_versions_in_a_row_stand_on_few_layers_and_read_few_records(tmp_path):
     settings = load_settings(store=str(tmp_path / "store"), search={"threads": 1}, **HERE)
     latest = run(csv(tmp_path / "base.csv", {(n % 40, n * 7 % 30) for n in range(200)}), settings).run
-    calls, layers, real = [], [], Folder.read_bytes
-    monkeypatch.setattr(Folder, "read_bytes", lambda self, name, *most: calls.append(name) or real(self, name, *most))
-    store, generator = Store.open(settings.store), np.random.default_rng(1)
+    layers, store, generator = [], Store.open(settings.store), np.random.default_rng(1)
     for n in range(VERSIONS):
-        calls.clear()
         new = csv(tmp_path / "new.csv", generator.integers(0, 90, (2, 2)).tolist())
-        latest = update(new, settings, latest).version
+        with read_below(store.root.path, ".json") as calls:
+            latest = update(new, settings, latest).version
         asked = store.run(latest).record()
         layers.append(len(asked.layers))
         assert len(calls) < MOST_RECORDS, n

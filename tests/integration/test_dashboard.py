@@ -157,7 +157,7 @@ def test_a_count_is_watched_too(tmp_path, cluster):
 
 
 def test_watching_costs_a_message_a_second_however_many_partitions_there_are(cluster, store):
-    run = planned(store, random_graph(300, 200, 0.05, seed=3), 150)
+    run = planned(store, random_graph(300, 200, 0.03, seed=3), 60)
     before, started = len(cluster.get_events(TOPIC)), time.monotonic()
     search_run(store, run, cluster)
     messages, took = len(cluster.get_events(TOPIC)) - before, time.monotonic() - started

@@ -14,7 +14,6 @@ from bicliq.pipeline.errors import AskedBackendError, BackendError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_graph
 from bicliq.pipeline.placement import fallback
 from bicliq.pipeline.placement.where import place_data
-from bicliq.pipeline.questions import clique as cliques
 from bicliq.pipeline.questions.clique import CliqueQuestion, answer
 from bicliq.pipeline.questions.count import count_run, count_table
 from bicliq.pipeline.questions.count_asked import CountAsked
@@ -31,6 +30,7 @@ from bicliq.pipeline.stages.search import enumerate_table
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.versions.update import update
 from tests.emulated_cupy import Card, GpuArray, card
+from tests.host_cupy import take_away
 from tests.integration.stored_graphs import put_graph, random_graph
 
 __all__ = ["card"]  # a fixture
@@ -120,42 +120,22 @@ def test_who_asks_for_the_gpu_is_told_that_it_is_full(tmp_path, card: Card, stag
 # ---- tables
 
 
-def test_a_table_that_fills_the_card_is_read_by_the_cpu(tmp_path, card: Card, table, monkeypatch, caplog):
-    import cudf
-
-    def full(*arguments, **options):
-        raise MemoryError("std::bad_alloc: out_of_memory: CUDA error")
-
-    monkeypatch.setattr(cudf, "read_csv", full, raising=False)
+def test_a_table_that_fills_the_card_is_read_by_the_cpu(tmp_path, card: Card, table, caplog):
+    card.has_left(1000)
     expected = ingest(table, Store.open(str(tmp_path / "cpu")), backend="cpu")
     found = ingest(table, Store.open(str(tmp_path / "auto")), backend="auto")
     assert (found.graph, found.summary.backend) == (expected.graph, "cpu")
     said = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
     assert len([line for line in said if "the GPU is given up" in line]) == 1
     assert all("was taken for names" in line for line in said if "the GPU is given up" not in line)
-    with pytest.raises(BackendError, match="out_of_memory"):
+    with pytest.raises(BackendError, match="Out of memory allocating"):
         ingest(table, Store.open(str(tmp_path / "cuda")), backend="cuda")
-
-
-@pytest.fixture
-def read_by_the_cpu(monkeypatch):
-    """A device whose reader leaves every table to the CPU, as it may.
-
-    What is made of them still lies on the GPU.
-    """
-    from bicliq.pipeline.stages import device_ingest
-
-    def leave(*arguments):
-        raise device_ingest.NotOnDevice("emulated")
-
-    monkeypatch.setattr(device_ingest, "read_on_device", leave)
 
 
 def on_gpu(graph) -> bool:
     return isinstance(graph.indices, GpuArray)
 
 
-@pytest.mark.usefixtures("read_by_the_cpu")
 @pytest.mark.parametrize("min_shared", [1, 3])
 def test_projections_are_those_of_the_cpu_also_where_the_card_fills_up(card: Card, table, min_shared):
     expected = project_table(table, "left", min_shared, backend="cpu")
@@ -170,7 +150,6 @@ def test_projections_are_those_of_the_cpu_also_where_the_card_fills_up(card: Car
         assert np.array_equal(np.asarray(found.indices), expected.indices)
 
 
-@pytest.mark.usefixtures("read_by_the_cpu")
 def test_undirected_tables_lie_on_the_gpu_or_where_it_is_full_on_the_host(card: Card, table):
     assert on_gpu(read_undirected(table, backend="auto"))
     card.has_left(1000)
@@ -184,7 +163,6 @@ def test_undirected_tables_lie_on_the_gpu_or_where_it_is_full_on_the_host(card: 
 # ---- cliques
 
 
-@pytest.mark.usefixtures("read_by_the_cpu")
 @pytest.mark.parametrize("project", ["left", None])
 def test_a_card_that_fills_up_in_the_cores_of_a_clique_search_is_the_cpus_work(card: Card, table, project, caplog):
     question = CliqueQuestion(project=project)
@@ -201,54 +179,28 @@ def test_a_card_that_fills_up_in_the_cores_of_a_clique_search_is_the_cpus_work(c
     assert sizes == {(expected["size"], True, expected["n_edges"])}
 
 
-@pytest.mark.usefixtures("read_by_the_cpu")
-def test_a_card_that_is_full_only_for_the_cores_says_so_to_who_asked_for_it(card: Card, table, monkeypatch):
-    def full(graph):
-        raise MemoryError("out of memory")
-
-    monkeypatch.setattr(cliques, "cores_by_halving", full)
+def test_a_card_that_is_full_only_for_the_cores_says_so_to_who_asked_for_it(card: Card, table):
+    project_table(table, "left", 1, backend="cuda")
+    projected = card.used
+    card.has_left(ENOUGH)
+    answer(table, CliqueQuestion(project="left"), data_backend="cuda", backend="cpu")
+    in_the_cores = (projected + card.used) // 2
+    card.has_left(in_the_cores)
     assert answer(table, CliqueQuestion(project="left"), data_backend="auto", backend="cpu")["proven"]
     fallback.reasons.clear()
+    card.has_left(in_the_cores)
     with pytest.raises(AskedBackendError, match="too little free memory"):
         answer(table, CliqueQuestion(project="left"), data_backend="cuda", backend="cpu")
 
 
-@pytest.mark.usefixtures("read_by_the_cpu")
 def test_a_search_for_which_a_gpu_was_asked_is_not_done_again_on_the_host(card: Card, table, monkeypatch):
-    from bicliq import kernels
-
-    searched = []
-    search = kernels.maximum_clique
-
-    def lost(*graph, backend="cpu", **options):
-        searched.append(backend)
-        if backend == "cuda":
-            raise BackendError("the GPU was lost during the search")
-        return search(*graph, backend=backend, **options)
-
-    monkeypatch.setattr(kernels, "maximum_clique", lost)
     monkeypatch.setattr("bicliq.pipeline.questions.clique_by_cores.FIRST_SECONDS", 1e-9)
-    with pytest.raises(AskedBackendError, match="lost during the search"):
+    with pytest.raises(AskedBackendError, match="cudaErrorECCUncorrectable"):
         answer(table, CliqueQuestion(), data_backend="auto", backend="cuda")
-    assert searched.count("cuda") == 1
+    assert card.searches == 1
 
 
 # ---- whole commands obey the setting
-
-
-@pytest.fixture
-def seen(monkeypatch):
-    """Which commands asked to read a table on the GPU."""
-    from bicliq.pipeline.stages import device_ingest
-
-    asked = []
-
-    def leave(source, *arguments):
-        asked.append(source.uri)
-        raise device_ingest.NotOnDevice("emulated")
-
-    monkeypatch.setattr(device_ingest, "read_on_device", leave)
-    return asked
 
 
 COMMANDS = {
@@ -263,18 +215,18 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_obeys_the_data_backend(card: Card, tmp_path, table, monkeypatch, seen, command):
+def test_every_command_obeys_the_data_backend(card: Card, tmp_path, table, monkeypatch, command):
     monkeypatch.setenv("BICLIQ__SEARCH__BACKEND", "cpu")
     monkeypatch.setenv("BICLIQ__CLUSTER__LOCAL", "true")
     found = {}
     for backend in ("cpu", "cuda"):
         monkeypatch.setenv("BICLIQ__DATA_BACKEND", backend)
         found[backend] = COMMANDS[command](table, load_settings(store=str(tmp_path / backend)))
-        assert bool(seen) == (backend == "cuda")
+        assert bool(card.texts) == (backend == "cuda")
     assert found["cuda"] == found["cpu"]
 
 
-def test_an_update_reads_its_table_where_the_data_backend_says(card: Card, tmp_path, table, seen):
+def test_an_update_reads_its_table_where_the_data_backend_says(card: Card, tmp_path, table):
     def settings_for(backend):
         here = {"cluster": {"local": True}, "search": {"backend": "cpu"}}
         return load_settings(store=str(tmp_path), data_backend=backend, **here)
@@ -284,21 +236,20 @@ def test_an_update_reads_its_table_where_the_data_backend_says(card: Card, tmp_p
     more.write_text("who,what\n" + "".join(f"{100 + i % 3},{100 + i % 5}\n" for i in range(15)))
     found = {}
     for backend in ("cuda", "cpu"):
-        seen.clear()
+        card.texts = 0
         found[backend] = update(str(more), settings_for(backend), run=first.run).digest
-        assert bool(seen) == (backend == "cuda")
+        assert bool(card.texts) == (backend == "cuda")
     assert found["cuda"] == found["cpu"] != first.digest
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_command_does_something_else_where_the_data_backend_cannot_run(tmp_path, table, monkeypatch, command):
-    monkeypatch.setattr("bicliq.pipeline.placement.device.why_no_data_on_device", lambda: "cudf not installed")
+    take_away(monkeypatch, "cudf")
     monkeypatch.setenv("BICLIQ__DATA_BACKEND", "cuda")
-    with pytest.raises(BackendError, match="data backend 'cuda' cannot run here: cudf not installed"):
+    with pytest.raises(BackendError, match=r"data backend 'cuda' cannot run here: .*cudf.* not installed"):
         COMMANDS[command](table, load_settings(store=str(tmp_path / "store"), cluster={"local": True}))
 
 
-@pytest.mark.usefixtures("seen")
 def test_a_run_whose_card_fills_up_at_any_point_finds_what_the_cpu_finds(card: Card, tmp_path, table):
     def found(name, backend):
         settings = load_settings(

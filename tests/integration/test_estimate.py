@@ -13,7 +13,6 @@ from benchmarks.estimates import SHARE, WORK, MeasuredEstimate, measure_estimate
 from benchmarks.graphs import read_graph_file
 from bicliq import kernels
 from bicliq.flows.cli.app import invoke
-from bicliq.kernels.cuda import nvcomp
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.questions.estimate import estimate_table
 from bicliq.pipeline.run import run
@@ -89,8 +88,7 @@ def test_estimates_are_measured_against_the_truth() -> None:
 def test_a_machine_with_a_gpu_is_told_its_seconds(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(nvcomp, "library", lambda: None)
-    with host_cupy.installed(HostCupy({}), monkeypatch):
+    with host_cupy.nvcomp_at(monkeypatch, None), host_cupy.installed(HostCupy({}), monkeypatch):
         found = asked(capsys, str(BUNDLED), "--threads", "1")
         assert invoke(["estimate", str(BUNDLED)]) == 0
         assert kernels.gpu_seconds(23_000_000) == pytest.approx(1.004)  # two multiprocessors

@@ -4,20 +4,21 @@ the GPU gets an error."""
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator
 from math import comb
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from bicliq import kernels
+from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda.device import MEMORY_VARIABLE
 from bicliq.pipeline.errors import AskedBackendError, BackendError, BicliqError
-from bicliq.pipeline.placement import device, where
-from bicliq.pipeline.placement.device import why_no_data_on_device
-from bicliq.pipeline.placement.where import Placement, place_run, place_search
-from bicliq.pipeline.questions import count, count_partitions
+from bicliq.pipeline.placement import where
+from bicliq.pipeline.placement.where import AUTO_PATHS, Placement, place_run, place_search
+from bicliq.pipeline.questions.count import count_run, count_table
 from bicliq.pipeline.questions.count_asked import CountAsked
 from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import ClusterSettings, PlanSettings, SearchSettings, load_settings
@@ -30,7 +31,8 @@ from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.update import update
 from tests import host_counts, host_cupy
-from tests.host_cupy import HostCupy
+from tests.host_cupy import CUDARuntimeError, HostCupy
+from tests.host_kernels import LostCard
 from tests.integration.stored_graphs import put_graph
 from tests.integration.test_resume import GRAPH
 
@@ -44,41 +46,15 @@ def given_up(caplog: pytest.LogCaptureFixture) -> list[bool]:
     ]
 
 
-class LostStream:
-    """A stream whose GPU is lost after its first batch."""
-
-    def __init__(self, stream: kernels.BicliqueStream) -> None:
-        self._stream = stream
-
-    def __enter__(self) -> LostStream:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._stream.close()
-
-    def __iter__(self) -> Iterator[kernels.BicliqueBatch]:
-        yield next(self._stream)
-        raise BackendError("the GPU was lost")
-
-    def progress(self) -> kernels.Progress:
-        return self._stream.progress()
-
-
 @pytest.fixture
-def failing_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine whose GPU looks fine until it is used."""
-    stream = kernels.stream_maximal_bicliques
-
-    def lost(*graph: Any, backend: str = "cpu", **options: Any) -> Any:
-        return LostStream(stream(*graph, **options)) if backend == "cuda" else stream(*graph, **options)
-
-    monkeypatch.setattr(kernels, "stream_maximal_bicliques", lost)
-    monkeypatch.setattr(kernels, "why_not", lambda backend: None)
-    monkeypatch.setattr(where, "AUTO_PATHS", 0)
+def failing_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine whose GPU looks fine until it has searched a partition."""
+    with host_cupy.installed(HostCupy(LostCard(launches=1).kernels), monkeypatch):
+        yield
 
 
 def placed(backend: str) -> Placement:
-    return place_run("cpu", SearchSettings(backend=backend), ClusterSettings(local=True), n_edges=1, paths=1)
+    return place_run("cpu", SearchSettings(backend=backend), ClusterSettings(local=True), n_edges=1, paths=AUTO_PATHS)
 
 
 def planned(store: Store) -> str:
@@ -93,10 +69,13 @@ def test_auto_goes_on_with_the_cpu_and_says_why_once(tmp_path: Any, caplog: pyte
         record = search_run(store, run, placement=placed("auto"))
     assert record.complete
     reasons = [entry.getMessage() for entry in caplog.records if entry.name == "bicliq"]
-    assert reasons == ['the GPU is given up, the CPU goes on (nothing committed is lost) reason="the GPU was lost"']
+    (reason,) = reasons
+    said = "the GPU is given up, the CPU goes on (nothing committed is lost) reason="
+    assert reason.startswith(f'{said}"the GPU was lost during the search (cudaErrorECCUncorrectable)')
     assert place_search("auto").backend == "cpu"
-    assert {commit.backend.split("-")[0] for commit in store.run(run).committed().values()} == {"cpu"}
-    publish(store, run)
+    searched = [commit.backend.split("-")[0] for commit in store.run(run).committed().values()]
+    assert sorted(searched) == ["cpu", "cpu", "cpu", "cuda"]
+    assert publish(store, run).backend == f"cpu-{load_extension().isa} 3, cuda 1"
     assert verify(store, run).ok
 
 
@@ -107,21 +86,25 @@ def test_who_asks_for_the_gpu_gets_the_error_and_keeps_what_is_committed(tmp_pat
     search_run(store, run, placement=placed("cpu"), only=[0, 1])
     with pytest.raises(BicliqError, match="the GPU was lost"):
         search_run(store, run, placement=placed("cuda"))
-    assert sorted(store.run(run).committed()) == [0, 1]
+    assert len({0, 1} & set(store.run(run).committed())) == 2
+    assert len(store.run(run).committed()) == 3
 
 
 # ---- projections
 
 
-def not_there() -> Any:
-    raise BackendError("the GPU was lost")
-
-
 @pytest.fixture
-def looks_like_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def looks_like_a_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A machine that seems to have what the data path on a GPU needs, and has not."""
-    monkeypatch.setattr(device, "why_no_data_on_device", lambda: None)
-    monkeypatch.setattr(device, "cudf_and_cupy", not_there)
+
+    def not_there() -> None:
+        raise CUDARuntimeError("cudaErrorNoDevice")
+
+    host_cupy.add_libraries(monkeypatch, "cudf", "cugraph", "rmm", "rmm.allocators", "rmm.allocators.cupy")
+    sys.modules["rmm"].mr = SimpleNamespace(get_current_device_resource=not_there)  # type: ignore[attr-defined]
+    sys.modules["rmm.allocators.cupy"].rmm_cupy_allocator = None  # type: ignore[attr-defined]
+    with host_cupy.installed(HostCupy({}), monkeypatch):
+        yield
 
 
 @pytest.mark.usefixtures("looks_like_a_gpu")
@@ -140,8 +123,8 @@ def test_auto_projects_on_the_cpu_where_the_gpu_fails(
     assert given_up(caplog) == [True] * warnings
 
 
-@pytest.mark.skipif(why_no_data_on_device() is None, reason="there is a GPU here")
-def test_who_asks_for_a_projection_on_the_gpu_gets_an_error(tmp_path: Path) -> None:
+def test_who_asks_for_a_projection_on_the_gpu_gets_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    host_cupy.take_away(monkeypatch, "cudf")
     table = tmp_path / "table.csv"
     table.write_text("who,what\n1,1\n2,1\n")
     with pytest.raises(BackendError, match="'cuda' cannot run here"):
@@ -149,24 +132,16 @@ def test_who_asks_for_a_projection_on_the_gpu_gets_an_error(tmp_path: Path) -> N
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:
     """A store with a run, and a table of a new edge, where the GPU is lost as it begins."""
     for name, rows in (("base", "1,1 1,2 2,1 2,2 3,2"), ("new", "3,1")):
         (tmp_path / f"{name}.csv").write_text("l,r\n" + rows.replace(" ", "\n") + "\n")
     store = str(tmp_path / "store")
     run(str(tmp_path / "base.csv"), load_settings(store=store, cluster={"local": True}))
-    find = kernels.ChangeSearch.find
-
-    def lost(self: kernels.ChangeSearch, *, backend: str = "cpu", **options: Any) -> kernels.Changes:
-        if backend == "cuda":
-            raise RuntimeError("cudaErrorECCUncorrectable")
-        return find(self, backend=backend, **options)
-
-    monkeypatch.setattr(kernels.ChangeSearch, "find", lost)
-    monkeypatch.setattr(kernels, "why_not", lambda backend: None)
     monkeypatch.setattr(where, "AUTO_FOUND", 0)
     monkeypatch.setattr(where, "AUTO_PATHS", 0)
-    return store, str(tmp_path / "new.csv")
+    with host_cupy.installed(HostCupy(LostCard().kernels), monkeypatch):
+        yield store, str(tmp_path / "new.csv")
 
 
 def test_an_update_goes_on_with_the_cpu_where_the_gpu_fails(
@@ -191,14 +166,13 @@ def test_an_update_that_asks_for_a_gpu_that_fails_changes_nothing(shop: tuple[st
 # ---- counts
 
 
+CUDA = {"search": {"backend": "cuda"}}
+
+
 @pytest.fixture
 def counting_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[HostCupy]:
-    """A machine whose GPU is this one's processor, and is taken for every count."""
-    host_counts.count_on_a_card_alone(monkeypatch)
-    monkeypatch.setattr(device, "why_no_data_on_device", lambda: "there is no cuDF here")
-    monkeypatch.setattr(count, "NOT_WORTH", None)
-    monkeypatch.setattr(count_partitions, "NOT_WORTH", None)
-    monkeypatch.setattr(where, "AUTO_PATHS", 0)
+    """A machine whose GPU is this one's processor."""
+    host_cupy.take_away(monkeypatch, "cudf")
     with host_cupy.installed(HostCupy(host_counts.COUNTS, memory=1 << 24), monkeypatch) as cupy:
         yield cupy
 
@@ -213,50 +187,36 @@ def large(tmp_path: Path) -> str:
 
 LARGE = 4 * comb(300, 150)
 """Of three rows and 150 columns: 298 bits."""
+TOO_LARGE = "does not fit in the 128 bits .*; use the CPU backend"
 
 
 @pytest.mark.usefixtures("counting_gpu")
-def test_a_count_too_large_for_a_gpu_is_the_work_of_the_cpu(large: str, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, logger="bicliq"):
-        found = count.count_table(large, CountAsked(3, 150), load_settings())
+def test_a_count_too_large_for_a_gpu_says_what_to_do(large: str, tmp_path: Path) -> None:
+    asked = CountAsked(3, 150, method="pivot")  # else the CPU counts beside it, and may have ended first
+    found = count_table(large, asked, load_settings())
     assert (found.counts, found.backend[:3]) == ({(3, 150): LARGE}, "cpu")
-    assert given_up(caplog) == [True]
-    assert "does not fit in the 128 bits" in caplog.text
-    with pytest.raises(AskedBackendError, match="use the CPU backend"):
-        count.count_table(large, CountAsked(3, 150), load_settings(search={"backend": "cuda"}))
+    with pytest.raises(AskedBackendError, match=TOO_LARGE):
+        count_table(large, asked, load_settings(**CUDA))
+    store = {"store": str(tmp_path / "store"), "cluster": {"local": True}, "plan": {"partitions": 2}}
+    with pytest.raises(BicliqError, match=f"2 of 2 partitions failed .*{TOO_LARGE}"):
+        count_run(large, asked, load_settings(**store, **CUDA))
+    assert count_run(large, asked, load_settings(**store)).counts == {(3, 150): LARGE}
 
 
 @pytest.mark.usefixtures("counting_gpu")
-def test_partitions_too_large_for_a_gpu_are_the_work_of_the_cpu(
-    large: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    settings = load_settings(store=str(tmp_path / "store"), cluster={"local": True}, plan={"partitions": 2})
-    with caplog.at_level(logging.WARNING, logger="bicliq"):
-        found = count.count_run(large, CountAsked(3, 150), settings)
-    assert found.counts == {(3, 150): LARGE}
-    assert given_up(caplog) == [True]
-
-
-@pytest.mark.usefixtures("counting_gpu")
-def test_a_table_of_all_sizes_has_no_largest_count_on_a_gpu(large: str, caplog: pytest.LogCaptureFixture) -> None:
-    found = count.count_table(large, CountAsked(4, 150, all_sizes=True), load_settings())
+def test_a_table_of_all_sizes_has_no_largest_count_on_a_gpu(large: str) -> None:
+    found = count_table(large, CountAsked(4, 150, all_sizes=True), load_settings(**CUDA))
     assert (found.counts[3, 150], found.backend) == (LARGE, "cuda")
-    assert given_up(caplog) == []
 
 
-@pytest.mark.parametrize(("megabytes", "backend", "warnings"), [(1, "cuda", 0), (0, "cpu", 1)])
-def test_butterflies_of_a_full_card_are_the_work_of_the_cpu(
-    counting_gpu: HostCupy,
-    large: str,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    megabytes: int,
-    backend: str,
-    warnings: int,
+def test_butterflies_of_a_full_card_are_an_error(
+    counting_gpu: HostCupy, large: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(MEMORY_VARIABLE, str(megabytes << 20))
-    with caplog.at_level(logging.WARNING, logger="bicliq"):
-        found = count.count_table(large, CountAsked(2, 2), load_settings())
-    assert (found.counts, found.method, found.backend[:4].rstrip("-")) == ({(2, 2): 6 * 44_850}, "butterfly", backend)
-    assert given_up(caplog) == [True] * warnings
-    assert ("count_path_ends" in counting_gpu.launches) == (backend == "cuda")
+    found = count_table(large, CountAsked(2, 2), load_settings(**CUDA))
+    assert (found.counts, found.method, found.backend) == ({(2, 2): 6 * 44_850}, "butterfly", "cuda")
+    assert "count_path_ends" in counting_gpu.launches
+    counting_gpu.launches.clear()
+    monkeypatch.setenv(MEMORY_VARIABLE, "0")
+    with pytest.raises(AskedBackendError, match="use the CPU backend"):
+        count_table(large, CountAsked(2, 2), load_settings(**CUDA))
+    assert "count_path_ends" not in counting_gpu.launches

@@ -123,16 +123,12 @@ def stored(run: bicliq.Bicliques) -> tuple[Any, ...]:
 
 @pytest.fixture
 def read_by_the_cpu(monkeypatch):
-    """cuDF is not emulated: it leaves every table to the CPU, as it may."""
-    from bicliq.pipeline.stages import device_ingest
-
-    def leave(*arguments):
-        raise device_ingest.NotOnDevice("emulated")
-
-    monkeypatch.setattr(device_ingest, "read_on_device", leave)
+    """What a card leaves to the CPU: cuDF is not emulated."""
+    monkeypatch.setenv("BICLIQ__INGEST__MULTILINE", "true")
 
 
-SORTED_THERE = {"read": "cpu: emulated", "sorted": "cuda", "searched": "cpu"}
+BY_THE_CPU = "cpu: fields over several lines are read by the CPU"
+SORTED_THERE = {"read": BY_THE_CPU, "sorted": "cuda", "searched": "cpu"}
 
 
 @pytest.mark.usefixtures("read_by_the_cpu")

@@ -27,6 +27,7 @@ from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.update import update
 from bicliq.pipeline.versions.watch import Watch
+from tests.integration.server import ask, wait_for
 from tests.real_graphs import COUNTS, DATA
 
 EDGES = str(DATA / "UCforum.adj")
@@ -367,11 +368,7 @@ def test_a_watch_tells_of_its_run_its_updates_and_once_of_a_failure(tmp_path, we
 
 
 @pytest.mark.usefixtures("shop")
-def test_flows_of_updates_tell_the_webhook_once_and_prefect_as_well(tmp_path, webhook, prefect_server, monkeypatch):
-    events = []
-    monkeypatch.setattr(
-        "bicliq.flows.notices.emit_event", lambda name, **about: events.append((name, about["payload"]))
-    )
+def test_flows_of_updates_tell_the_webhook_once_and_prefect_as_well(tmp_path, webhook, prefect_server):
     asked = {"store": str(tmp_path / "store"), "cluster": {"local": True}, "notify": {"webhook": webhook.url}}
     record = update_flow(csv(tmp_path / "new.csv", [("cid", "jam")]), asked)
     csv(tmp_path / "in" / "1.csv", [("dan", "jam")])
@@ -381,9 +378,13 @@ def test_flows_of_updates_tell_the_webhook_once_and_prefect_as_well(tmp_path, we
         update_flow(str(tmp_path / "bad.csv"), asked)
     assert [told["event"] for told in webhook.told] == ["finished", "finished", "failed"]
     assert [told["run"] for told in webhook.told[:2]] == [record["version"], looked["version"]]
-    assert [(name, payload["run"]) for name, payload in events] == [
-        ("bicliq.run.told", told["run"]) for told in webhook.told[:2]
-    ]
+    runs = [told["run"] for told in webhook.told[:2]]
+    asked_for = {
+        "filter": {"event": {"name": ["bicliq.run.told"]}, "resource": {"id": [f"bicliq.run.{r}" for r in runs]}}
+    }
+    wait_for(lambda: len(ask(f"{prefect_server}/events/filter", asked_for)["events"]) >= len(runs), 60)
+    events = ask(f"{prefect_server}/events/filter", asked_for)["events"]
+    assert sorted(event["payload"]["run"] for event in events) == sorted(runs)
 
 
 def test_a_user_and_a_password_are_sent_and_shown_to_nobody(tmp_path, webhook, capfd, monkeypatch):

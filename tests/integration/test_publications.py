@@ -21,7 +21,6 @@ from bicliq.pipeline.settings import CheckSettings, PlanSettings, PublishSetting
 from bicliq.pipeline.stages.checks import check_input
 from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.stale import last_published
-from bicliq.pipeline.store.folder import Folder
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.log import (
     PLACE,
@@ -38,6 +37,7 @@ from bicliq.pipeline.versions.compact import compact
 from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.rollback import make_latest
 from bicliq.pipeline.versions.update import update
+from tests.system_calls import read_below
 
 SECONDS = [f"2026-11-22T18:00:{second:02}+00:00" for second in range(10)]
 
@@ -129,22 +129,15 @@ def test_a_record_that_was_half_written_goes_with_the_next(tmp_path):
     assert verify_store(store).leftovers == []
 
 
-def test_what_reads_for_the_last_run_does_not_grow_with_the_number_of_runs(tmp_path, monkeypatch):
-    reads = []
-    read_bytes, files_of = Folder.read_bytes, Folder.files
-    monkeypatch.setattr(
-        Folder, "read_bytes", lambda self, name, *most: reads.append(name) or read_bytes(self, name, *most)
-    )
-    monkeypatch.setattr(Folder, "files", lambda self, under="": reads.append(under) or files_of(self, under))
+def test_what_reads_for_the_last_run_does_not_grow_with_the_number_of_runs(tmp_path):
     taken = []
     for number in range(12):
-        reads.clear()
-        name = published(tmp_path, number)
-        in_run = len(reads)
+        with read_below(tmp_path / "store", listed=True) as in_run:
+            name = published(tmp_path, number)
         store = Store.open(settings_of(tmp_path).store)
-        reads.clear()
-        assert latest_run(store) == name
-        taken.append((in_run, len(reads)))
+        with read_below(tmp_path / "store", listed=True) as later:
+            assert latest_run(store) == name
+        taken.append((len(in_run), len(later)))
     assert len(set(taken[1:])) == 1, "the first one finds no entry"
 
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bicliq
-from bicliq.kernels.cuda import nvcomp, stream
+from bicliq.kernels.cuda import stream
 from bicliq.kernels.cuda.search_program import Tuning, tuned
 from bicliq.pipeline.errors import DamageError
 from bicliq.pipeline.placement import device
@@ -78,8 +78,8 @@ def test_files_hold_the_smaller_sides_in_the_codec_that_is_asked_for(both, small
 @pytest.mark.parametrize("objectives", [[], ["edges"], ["surprise"]])
 def test_what_a_gpu_finds_and_the_host_writes_is_the_same(tmp_path, monkeypatch, both, columns, objectives) -> None:
     monkeypatch.setattr(stream, "OUTPUT_WORDS", 1 << 12)
-    monkeypatch.setattr(nvcomp, "library", lambda: None)
-    with host_cupy.installed(HostCupy(host_kernels.ENUMERATION), monkeypatch), tuned(Tuning(most_multiprocessors=1)):
+    gpu = host_cupy.installed(HostCupy(host_kernels.ENUMERATION), monkeypatch)
+    with host_cupy.nvcomp_at(monkeypatch, None), gpu, tuned(Tuning(most_multiprocessors=1)):
         publish = PublishSettings(columns=columns, objectives=objectives)
         settings = Settings(
             store=tmp_path, data_backend="cpu", plan=PlanSettings(partitions=4), publish=publish,

@@ -16,7 +16,7 @@ from bicliq import kernels
 from bicliq.flows.cli.app import invoke
 from bicliq.pipeline.errors import BicliqError, InputError
 from bicliq.pipeline.run import resume, run
-from bicliq.pipeline.settings import PublishSettings, Settings, load_settings
+from bicliq.pipeline.settings import PublishSettings, load_settings
 from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.verify import verify, verify_store
 from bicliq.pipeline.stages.verify_roots import EVERY_ROOT
@@ -24,7 +24,6 @@ from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import Reading
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.store.versions import APPEARED, VANISHED, Layer
-from bicliq.pipeline.versions import way
 from bicliq.pipeline.versions.layer import MOST, histogram_after
 from bicliq.pipeline.versions.rollback import make_latest
 from bicliq.pipeline.versions.sources import reading_of, source_files
@@ -302,53 +301,55 @@ def test_versions_are_named_by_what_they_take(tmp_path):
     assert len(names) == 4
 
 
-def test_a_full_run_is_made_where_it_is_cheaper_and_said(tmp_path, monkeypatch):
-    edges = pq.read_table(DATA / "UCforum.parquet")
-    order = np.random.default_rng(1).permutation(len(edges))
-    for name, rows in (("base", order[300:]), ("some", order[:3]), ("many", order[3:300])):
-        pq.write_table(edges.take(rows), tmp_path / f"{name}.parquet")
-    settings: Settings = load_settings(store=str(tmp_path / "s"), **HERE)
-    run(str(tmp_path / "base.parquet"), settings)
-    monkeypatch.setattr(way, "FEW", 0)
-    monkeypatch.setattr(way, "FEW_PATHS", 0)
-    some = update(str(tmp_path / "some.parquet"), settings)
-    many = update(str(tmp_path / "many.parquet"), settings)
+CROWN = [*((f"c{i}", f"d{j}") for i in range(17) for j in range(17) if i != j), ("ann", "hub")]
+"""Has 2^17 bicliques: any rows, with the columns that are none of theirs."""
+
+TO_ALL = [("all", f"d{j}") for j in range(17)]
+"""A row that changes all of them."""
+
+HUB = [(f"u{i}", "hub") for i in range(400)]
+"""Rows over which 160,000 paths lead: enough for an estimate."""
+
+
+def in_crown(tmp_path, rows=()):
+    """The settings of a store with a crown, and more."""
+    asked = {"store": str(tmp_path / "crown"), **HERE}
+    run(csv(tmp_path / "crown.csv", [*CROWN, *rows]), load_settings(**asked, ingest={"left": "user", "right": "item"}))
+    return load_settings(**asked)
+
+
+def test_a_full_run_is_made_where_it_is_cheaper_and_said(tmp_path):
+    settings, few = in_crown(tmp_path), [("c0", "jam"), ("c1", "jam"), ("ann", "jam")]
+    some = update(csv(tmp_path / "some.csv", few), settings)
+    many = update(csv(tmp_path / "many.csv", TO_ALL + HUB), settings)
     assert (some.how, many.how) == ("changes", "full run")
+    assert many.reason.startswith("about ")
     assert "a full run is cheaper" in many.reason
-    whole = run(str(DATA / "UCforum.parquet"), load_settings(store=str(tmp_path / "t"), **HERE))
+    whole = from_scratch(tmp_path, CROWN + few + TO_ALL + HUB)
     assert (many.bicliques, many.digest, many.appeared) == (whole.bicliques, whole.digest, None)
     assert open_run(settings.store).run == many.version
-    assert update(str(tmp_path / "many.parquet"), settings).how == "taken"
+    assert update(str(tmp_path / "many.csv"), settings).how == "taken"
     assert verify_store(Store.open(settings.store)).problems == []
 
 
 @pytest.mark.parametrize("delete", [False, True])
 def test_a_search_that_finds_far_more_than_was_expected_is_given_up(tmp_path, monkeypatch, delete):
-    edges = pq.read_table(DATA / "UCforum.parquet")
-    order = np.random.default_rng(1).permutation(len(edges))
-    for name, rows in (("few", order[300:]), ("all", order), ("new", order[:300])):
-        pq.write_table(edges.take(rows), tmp_path / f"{name}.parquet")
-    before, after = ("all", "few") if delete else ("few", "all")
-    settings: Settings = load_settings(store=str(tmp_path / "s"), **HERE)
-    run(str(tmp_path / f"{before}.parquet"), settings)
-    monkeypatch.setattr(way, "FEW", 0)
-    monkeypatch.setattr(way, "FEW_PATHS", 0)
-    monkeypatch.setattr(kernels.ChangeSearch, "estimate", lambda search, *, rough: 1)
-    found = update(str(tmp_path / "new.parquet"), settings, delete=delete)
-    whole = run(str(tmp_path / f"{after}.parquet"), load_settings(store=str(tmp_path / "t"), **HERE))
+    settings = in_crown(tmp_path, TO_ALL + HUB if delete else ())
+    monkeypatch.setattr(kernels.ChangeSearch, "estimate", lambda search, *, rough: 1)  # none is so wrong at all times
+    found = update(csv(tmp_path / "new.csv", TO_ALL + HUB), settings, delete=delete)
+    whole = from_scratch(tmp_path, CROWN if delete else CROWN + TO_ALL + HUB)
     assert (found.how, found.bicliques, found.digest) == ("full run", whole.bicliques, whole.digest)
     assert "where about 1 were expected: a full run is cheaper" in found.reason
     record = Store.open(found.store).run(found.version).record().update
     assert (record.how, record.reason, record.appeared) == ("full run", found.reason, None)
     assert verify_store(Store.open(settings.store)).problems == []
     assert verify_store(Store.open(settings.store)).leftovers == []
-    assert update(str(tmp_path / "new.parquet"), settings, delete=delete).how == "taken"
+    assert update(str(tmp_path / "new.csv"), settings, delete=delete).how == "taken"
 
 
-def test_a_batch_that_is_too_small_for_an_estimate_may_be_given_up_too(tmp_path, shop, monkeypatch):
-    monkeypatch.setattr(way, "GIVEN_UP", 0)
-    found = update(csv(tmp_path / "new.csv", [("dan", "rum")]), shop)
-    assert (found.how, found.digest) == ("full run", from_scratch(tmp_path, [*SHOP, ("dan", "rum")]).digest)
+def test_a_batch_that_is_too_small_for_an_estimate_may_be_given_up_too(tmp_path):
+    found = update(csv(tmp_path / "new.csv", TO_ALL), in_crown(tmp_path))
+    assert (found.how, found.digest) == ("full run", from_scratch(tmp_path, CROWN + TO_ALL).digest)
     assert "around what changed, where few were expected: a full run is cheaper" in found.reason
 
 
@@ -418,16 +419,14 @@ def test_what_a_killed_update_left_in_its_graph_goes_with_the_next(tmp_path, sho
     assert (found.problems, found.leftovers) == ([], [])
 
 
-def test_a_clock_that_was_put_back_makes_no_version_older_than_its_parent(tmp_path, shop, monkeypatch):
+def test_a_clock_that_was_put_back_makes_no_version_older_than_its_parent(tmp_path, shop):
     store = Store.open(shop.store)
     base = open_run(shop.store).run
     publish(store, base, created="2999-01-01T00:00:00+00:00")  # as a clock has it that is ahead
     versions = [update(csv(tmp_path / "first.csv", [("dan", "rum")]), shop)]
     assert open_run(shop.store).run == versions[0].version
-    monkeypatch.setattr(
-        "bicliq.pipeline.versions.difference.choose_way", lambda *asked: way.Way("full run", "asked for")
-    )
-    versions.append(update(csv(tmp_path / "second.csv", [("dan", "tea")]), shop))
+    many = [(f"u{i}", "tea") for i in range(3000)]  # over which 9 million paths lead
+    versions.append(update(csv(tmp_path / "second.csv", many), shop))
     assert [version.how for version in versions] == ["changes", "full run"]
     for run_ in (versions[1].version, base, versions[0].version):
         make_latest(store, run_)

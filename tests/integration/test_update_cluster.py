@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 from bicliq.flows.cli.app import invoke
 from bicliq.pipeline.errors import BicliqError
+from bicliq.pipeline.events import LOGGER
 from bicliq.pipeline.placement import where
 from bicliq.pipeline.placement.cluster import open_cluster
 from bicliq.pipeline.run import run
@@ -122,37 +125,56 @@ def test_the_command_starts_a_cluster_of_its_own(table, capsys):
     assert record["digest"] == run(str(table / "all.csv"), settings_of(table / "scratch")).digest
 
 
-def test_a_worker_that_is_killed_costs_nothing_but_time(table, monkeypatch):
+class Told(logging.Handler):
+    """Does something as soon as so many portions were searched."""
+
+    def __init__(self, portions, then):
+        super().__init__()
+        self.portions, self.then = portions, then
+
+    def emit(self, record):
+        if record.event == "portion searched":
+            self.portions -= 1
+            if self.portions == 0:
+                self.then()
+
+
+@contextmanager
+def after(portions, then):
+    told, level = Told(portions, then), LOGGER.level
+    LOGGER.addHandler(told)
+    LOGGER.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        LOGGER.removeHandler(told)
+        LOGGER.setLevel(level)
+
+
+def test_a_worker_that_is_killed_costs_nothing_but_time(table):
     base_of(table, table / "store")
-    killed, real = [], portions.tell
+    killed = []
 
-    def tell(event, **facts):
-        if event == "portion searched" and not killed:
-            killed.append(facts["worker"])
-            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-        real(event, **facts)
+    def kill():
+        killed.append(next(iter(client.run(os.getpid).values())))
+        os.kill(killed[0], signal.SIGKILL)
 
-    monkeypatch.setattr(portions, "tell", tell)
-    with open_cluster(ClusterSettings(workers=2, dashboard=False)) as client:
+    with open_cluster(ClusterSettings(workers=2, dashboard=False)) as client, after(1, kill):
         found = update(str(table / "new.csv"), settings_of(table / "store", client))
     assert killed
     assert found.digest == run(str(table / "all.csv"), settings_of(table / "scratch")).digest
     assert left_by_workers(table / "store") == []
 
 
-def interrupted(monkeypatch):
+@contextmanager
+def interrupted():
     """Ctrl-C while portions are searched."""
-    told = []
-
-    def tell(event, **facts):
-        told.append(event)
-        if len(told) == 3:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(portions, "tell", tell)
+    with after(3, lambda: os.kill(os.getpid(), signal.SIGINT)):
+        yield
 
 
-def spoilt(monkeypatch):
+@contextmanager
+def spoilt():
     """Changed edges that no worker can read."""
     real = RunFolder.write_arrays
 
@@ -161,20 +183,20 @@ def spoilt(monkeypatch):
         flip_a_bit(self, name)
         return file
 
-    monkeypatch.setattr(RunFolder, "write_arrays", write)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RunFolder, "write_arrays", write)
+        yield
 
 
 @pytest.mark.parametrize(
     ("end", "error", "said"),
     [(interrupted, KeyboardInterrupt, "^$"), (spoilt, BicliqError, "checksum.*the version before stays the latest")],
 )
-def test_an_update_that_ends_early_leaves_the_version_before(table, cluster, monkeypatch, end, error, said):
+def test_an_update_that_ends_early_leaves_the_version_before(table, cluster, end, error, said):
     base = base_of(table, table / "store")
     settings = settings_of(table / "store", cluster)
-    with monkeypatch.context() as patch:
-        end(patch)
-        with pytest.raises(error, match=said):
-            update(str(table / "new.csv"), settings)
+    with end(), pytest.raises(error, match=said):
+        update(str(table / "new.csv"), settings)
     assert open_run(settings.store).run == base
     found = update(str(table / "new.csv"), settings)
     assert found.digest == run(str(table / "all.csv"), settings_of(table / "scratch")).digest

@@ -26,7 +26,6 @@ from bicliq.pipeline.stages.verify_roots import EVERY_ROOT, NAMED
 from bicliq.pipeline.stages.verify_rows import RowChecker
 from bicliq.pipeline.store.biclique_file import BicliqueWriter
 from bicliq.pipeline.store.bicliques import MASK, SCHEMA, batches_of
-from bicliq.pipeline.store.folder import Folder
 from bicliq.pipeline.store.inventory import places_of
 from bicliq.pipeline.store.labels import read_hashes
 from bicliq.pipeline.store.layout import Store
@@ -37,6 +36,7 @@ from bicliq.pipeline.versions import update as updates
 from bicliq.pipeline.versions.compact import compact
 from tests.integration.stored_graphs import bicliques_of
 from tests.real_graphs import DATA
+from tests.system_calls import read_below
 
 Rows = list[dict[str, Any]]
 SEARCHES = {"all": {}, "large ones": {"min_left": 2, "min_right": 2, "min_edges": 6}}
@@ -301,7 +301,7 @@ def test_what_a_base_lacks_its_versions_lack(tmp_path, forum) -> None:
     assert [problem.split(sentence)[0] for problem in problems] == [f"runs/{run}: " for run in sorted((base, version))]
 
 
-def test_each_run_below_a_version_is_looked_at_once(tmp_path, monkeypatch) -> None:
+def test_each_run_below_a_version_is_looked_at_once(tmp_path) -> None:
     """A version names its parent, and this one its own: 40 of them were looked at 2^40 times."""
     store, base = searched(tmp_path)
     names = [base, *(f"version-{number:02}" for number in range(40))]
@@ -312,11 +312,10 @@ def test_each_run_below_a_version_is_looked_at_once(tmp_path, monkeypatch) -> No
         layered = Version(base=base, layers=layers, appeared=changed, vanished=changed, manifest=manifest)
         record = replace(asked, run=name, parent=names[number - 1], layered=layered)
         store.run(name).write(record.at, record)
-    read: list[str] = []
-    real = Folder.read_bytes
-    monkeypatch.setattr(Folder, "read_bytes", lambda self, name: read.append(name.split("/")[1]) or real(self, name))
-    assert set(places_of(store, names[-1])) == {f"graphs/{asked.graph}", *(f"runs/{name}" for name in names)}
-    assert sorted(read) == sorted([asked.graph, *names])
+    with read_below(store.root.path) as read:
+        places = places_of(store, names[-1])
+    assert set(places) == {f"graphs/{asked.graph}", *(f"runs/{name}" for name in names)}
+    assert sorted(path.split("/")[-2] for path in read) == sorted([asked.graph, *names])
 
 
 # ---- the command ---------------------------------------------------------------------------------

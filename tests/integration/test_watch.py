@@ -20,13 +20,13 @@ from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.store.labels import read_labels
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
-from bicliq.pipeline.versions import watch as watching
 from bicliq.pipeline.versions.arrivals import look
 from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.rollback import rollback
 from bicliq.pipeline.versions.update import update
 from bicliq.pipeline.versions.watch import Watch
 from tests.integration.server import artifacts
+from tests.system_calls import LISTS, OPENS, once, read_below
 
 HERE = {"cluster": {"local": True}}
 COLUMNS = {"left": "user", "right": "item"}
@@ -149,47 +149,31 @@ def test_a_file_that_changed_is_an_error_that_names_the_version_and_one_that_was
     assert latest(tmp_path).run == began.run
 
 
-def test_a_file_that_is_still_written_waits(tmp_path, orders, monkeypatch):
+def test_a_file_that_is_still_written_waits(tmp_path, orders):
     put(orders, "1.csv", SHOP)
     put(orders, "2.csv", [])
     (orders / "3.csv").touch()
-    monkeypatch.setattr(watching.time, "sleep", lambda seconds: put(orders, "2.csv", MORE))
-    taken = watched(tmp_path, orders).take()
+    with once(LISTS, str(orders), lambda: put(orders, "2.csv", MORE), number=2):
+        taken = watched(tmp_path, orders).take()
     assert taken.files == (f"file://{orders}/1.csv",)
     assert taken.waiting == (f"file://{orders}/2.csv", f"file://{orders}/3.csv")
-    monkeypatch.undo()
     later = watched(tmp_path, orders).take()
     assert (later.files, later.waiting) == ((f"file://{orders}/2.csv",), (f"file://{orders}/3.csv",))
     assert later.update.digest == from_scratch(tmp_path, SHOP + MORE).digest
 
 
-def test_a_file_that_changes_while_it_is_read_is_not_taken(tmp_path, orders, monkeypatch):
+def test_a_file_that_changes_while_it_is_read_is_not_taken(tmp_path, orders):
     put(orders, "1.csv", SHOP)
     began = watched(tmp_path, orders).take().run
     put(orders, "2.csv", MORE)
-    real = watching.update
-
-    def late(*arguments, **options):
-        from bicliq.pipeline.versions import update as module
-
-        read = module.extend
-
-        def written_meanwhile(*given, **named):
-            found = read(*given, **named)
-            put(orders, "2.csv", MORE[:1])
-            return found
-
-        with monkeypatch.context() as patch:
-            patch.setattr(module, "extend", written_meanwhile)
-            return real(*arguments, **options)
-
-    monkeypatch.setattr(watching, "update", late)
-    with pytest.raises(InputError, match="changed while it was read"):
+    changed = once(OPENS, "edges.parquet", lambda: put(orders, "2.csv", MORE[:1]))  # of the graph, which come later
+    with changed as met, pytest.raises(InputError, match="changed while it was read"):
         watched(tmp_path, orders).take()
+    assert met
     assert latest(tmp_path).run == began.run
 
 
-def test_a_file_that_changes_nothing_is_taken_too_and_makes_no_version(tmp_path, orders, monkeypatch):
+def test_a_file_that_changes_nothing_is_taken_too_and_makes_no_version(tmp_path, orders):
     put(orders, "1.csv", SHOP)
     began = watched(tmp_path, orders).take().run
     run = tmp_path / "store" / "runs" / began.run / "run.json"
@@ -197,9 +181,9 @@ def test_a_file_that_changes_nothing_is_taken_too_and_makes_no_version(tmp_path,
     put(orders, "2.csv", SHOP[:2])
     assert watched(tmp_path, orders).take().update.how == "nothing"
     assert (run.read_bytes(), run.stat().st_mtime_ns) == written  # what is published is not written again
-    monkeypatch.setattr(watching, "source_files", None)
-    assert not watched(tmp_path, orders).take().anything
-    monkeypatch.undo()
+    with read_below(orders) as read:
+        assert not watched(tmp_path, orders).take().anything
+    assert read == []
     assert len(Store.open(str(tmp_path / "store")).runs()) == 1
     put(orders, "2.csv", MORE)
     with pytest.raises(InputError, match="has changed"):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from bicliq import kernels
 from bicliq.kernels.cpu import load_extension
+from bicliq.kernels.cuda.search_program import Tuning
 from bicliq.pipeline.errors import BackendError
 from bicliq.pipeline.placement import where
 from bicliq.pipeline.questions.clique import CliqueQuestion, answer
@@ -19,53 +18,29 @@ from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.stages.search import enumerate_table
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
-from tests.real_graphs import COUNTS, DATA
+from tests import host_cupy, host_kernels
+from tests.host_cupy import HostCupy
+from tests.integration.stored_graphs import random_graph
+from tests.real_graphs import DATA
 
 EDGES = str(DATA / "UCforum.adj")
 CPU = f"cpu-{load_extension().isa}"
 
 
-class GpuStream:
-    """The CPU's stream, which says that it ran on a GPU."""
-
-    def __init__(self, stream: kernels.BicliqueStream) -> None:
-        self._stream = stream
-
-    def __enter__(self) -> GpuStream:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._stream.close()
-
-    def __iter__(self) -> Any:
-        return self._stream
-
-    @property
-    def result(self) -> kernels.EnumerationResult:
-        return replace(self._stream.result, backend="cuda", threads=4224)
-
-    def progress(self) -> kernels.Progress:
-        return self._stream.progress()
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A machine with a GPU."""
+    with host_cupy.installed(HostCupy(host_kernels.ENUMERATION), monkeypatch) as cupy:
+        yield cupy
 
 
 @pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A machine whose GPU searches so many partitions before it is lost."""
-    stream, left = kernels.stream_maximal_bicliques, [10**9]
-
-    def search(*graph: Any, backend: str = "cpu", on_device: bool = False, **options: Any) -> Any:
-        if backend == "cpu":
-            return stream(*graph, **options)
-        left[0] -= 1
-        if left[0] < 0:
-            raise BackendError("the GPU was lost")
-        return GpuStream(stream(*graph, **options))
-
-    monkeypatch.setattr(kernels, "stream_maximal_bicliques", search)
-    monkeypatch.setattr(kernels, "why_not", lambda backend: None)
-    monkeypatch.setattr(where, "AUTO_PATHS", 0)
-    monkeypatch.setattr(where, "AUTO_SECONDS", 0)
-    return left
+def small(tmp_path: Any) -> str:
+    """A table for kernels in Python."""
+    graph = random_graph(60, 50, 0.15, seed=2)
+    table = tmp_path / "small.csv"
+    table.write_text("".join(f"{u},{v}\n" for u, v in zip(graph.edge_left, graph.indices, strict=True)))
+    return str(table)
 
 
 def settings_for(tmp_path: Any, **search: Any) -> Any:
@@ -88,20 +63,18 @@ def test_on_the_cpu_with_so_many_threads(tmp_path):
     assert {(file.backend, file.threads) for file in manifest.files} == {(CPU, 3)}
 
 
-def test_on_a_gpu(tmp_path, gpu):
-    found = run(EDGES, settings_for(tmp_path, backend="cuda"))
-    assert (found.bicliques, found.backend, found.threads) == (COUNTS["UCforum"], "cuda", 4224)
+@pytest.mark.usefixtures("gpu")
+def test_on_a_gpu(tmp_path, small):
+    found = run(small, settings_for(tmp_path, backend="cuda"))
+    alone = run(small, settings_for(tmp_path / "cpu", backend="cpu"))
+    warps = 2 * Tuning().warps_a_block * Tuning().blocks_a_multiprocessor
+    assert (found.digest, found.backend, found.threads) == (alone.digest, "cuda", warps)
     assert found.placement["search"] == "cuda: it is asked for"
 
 
-def test_on_a_gpu_until_it_was_lost_and_then_on_the_cpu(tmp_path, gpu):
-    gpu[0] = 3
-    found = run(EDGES, settings_for(tmp_path, backend="auto", threads=2))
-    assert (found.bicliques, found.backend) == (COUNTS["UCforum"], f"cuda 3, {CPU} 2")
-
-
-def test_a_run_that_is_resumed_elsewhere_says_both_and_not_what_would_be_chosen_now(tmp_path, gpu):
-    first = run(EDGES, settings_for(tmp_path, backend="cuda"))
+@pytest.mark.usefixtures("gpu")
+def test_a_run_that_is_resumed_elsewhere_says_both_and_not_what_would_be_chosen_now(tmp_path, small):
+    first = run(small, settings_for(tmp_path, backend="cuda"))
     folder = Store.open(str(tmp_path / "store")).run(first.run)
     folder.uncommit_partition(2)
     again = resume(first.run, settings_for(tmp_path, backend="cpu", threads=1))
@@ -117,20 +90,16 @@ def test_a_count_says_it_too(tmp_path):
 @pytest.mark.usefixtures("gpu")
 def test_a_count_for_which_a_gpu_was_asked_starts_a_cluster_of_gpus(tmp_path, monkeypatch):
     """As far as it goes without one."""
-    opened = []
-
-    def open_cluster(settings, backend="cpu", data_backend="cuda", ahead=None):
-        opened.append((settings.workers, backend, data_backend))
-        raise BackendError("no CUDA device")
-
-    monkeypatch.setattr(where, "why_no_gpu_cluster", lambda: None)
-    monkeypatch.setattr(where, "open_cluster", open_cluster)
+    host_cupy.add_libraries(monkeypatch, "cudf")
+    asked = host_cupy.add_dask_cuda(monkeypatch, "no CUDA device")
     settings = settings_for(tmp_path, backend="cuda").model_copy(
         update={"cluster": load_settings(cluster={"workers": 4}).cluster}
     )
     with pytest.raises(BackendError, match="no CUDA device"):
         count_run(EDGES, CountAsked(3, 3), settings)
-    assert opened == [(4, "cuda", "cpu")]  # a count has nothing for which cuDF would be worth its start
+    (options,) = asked
+    assert options["n_workers"] == 4
+    assert "rmm_async" not in options  # a count has nothing for which cuDF would be worth its start
 
 
 @pytest.mark.usefixtures("gpu")

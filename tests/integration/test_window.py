@@ -15,9 +15,7 @@ from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
-from bicliq.pipeline.versions import difference
 from bicliq.pipeline.versions.update import update
-from bicliq.pipeline.versions.way import Way
 from tests.real_graphs import DATA
 
 HERE = {"cluster": {"local": True}}
@@ -131,27 +129,30 @@ def test_edges_that_are_taken_away_leave_the_window_where_it_is(tmp_path):
     assert verify_store(Store.open(settings.store)).problems == []
 
 
-def test_a_full_run_is_made_of_the_window_where_that_is_cheaper(tmp_path, monkeypatch):
+def test_a_full_run_is_made_of_the_window_where_that_is_cheaper(tmp_path):
     settings = asked(tmp_path)
+    many = [(f"u{i}", "tea", 34) for i in range(3000)]  # over which 9 million paths lead
     run(table(tmp_path / "a.csv", JANUARY), settings)
-    monkeypatch.setattr(difference, "choose_way", lambda *_: Way("full run", "it is asked for"))
-    found = update(table(tmp_path / "b.csv", LATER), settings)
+    found = update(table(tmp_path / "b.csv", LATER + many), settings)
     assert (found.how, found.gone) == ("full run", 2)
-    monkeypatch.undo()
     later = update(table(tmp_path / "c.csv", [("eve", "rum", 60)]), settings)
-    whole = run(table(tmp_path / "all.csv", [*within(JANUARY + LATER, 30), ("eve", "rum", 60)]),
+    whole = run(table(tmp_path / "all.csv", [*within(JANUARY + LATER + many, 30), ("eve", "rum", 60)]),
                 asked(tmp_path, "scratch", window=None))  # fmt: skip
     assert (later.how, later.digest) == ("changes", whole.digest)
 
 
-def test_a_window_that_moves_too_much_is_searched_whole(tmp_path, monkeypatch):
+def test_a_window_that_moves_too_much_is_searched_whole(tmp_path):
     settings = asked(tmp_path)
-    run(table(tmp_path / "a.csv", JANUARY), settings)
-    monkeypatch.setattr(difference, "choose_way", lambda *_: Way("changes", "one is expected", 1, 1))
-    found = update(table(tmp_path / "b.csv", LATER), settings)
+    crown = [(f"c{i}", f"d{j}", 20) for i in range(17) for j in range(17) if i != j]  # with 2^17 bicliques
+    to_all = [("all", f"d{j}", 34) for j in range(17)]
+    run(table(tmp_path / "a.csv", JANUARY + crown), settings)
+    found = update(table(tmp_path / "b.csv", LATER + to_all), settings)
     assert (found.how, found.gone) == ("full run", 2)
-    assert found.reason.startswith("more than 1 bicliques are found around what changed")
-    whole = run(table(tmp_path / "all.csv", within(JANUARY + LATER, 4)), asked(tmp_path, "scratch", window=None))
+    assert found.reason.startswith("more than 100,000 bicliques are found around what changed")
+    whole = run(
+        table(tmp_path / "all.csv", within(JANUARY + crown + LATER + to_all, 4)),
+        asked(tmp_path, "scratch", window=None),
+    )
     assert found.digest == whole.digest
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import bicliq
 from bicliq import kernels
+from tests.memory_room import room
 from tests.reference import concepts as reference
 
 SEEDS = range(20)
@@ -153,15 +154,13 @@ def test_transversals_are_minimal_and_all(seed):
         assert set(found) == known
 
 
-def test_bits_that_have_no_room_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bits_that_have_no_room_are_refused() -> None:
     """The neighbours of the concept of all objects took all memory there is."""
     n = 60_000
     diagonal = np.arange(n + 1), np.arange(n), n
-    monkeypatch.setattr("bicliq.kernels.machine.available_memory", lambda: 1 << 28)
+    said = r"as bits, would take 429 MiB|each attribute would take 429 MiB"
     for call in (kernels.find_concepts, kernels.find_implications):
-        with pytest.raises(
-            kernels.CapacityError, match=r"as bits, would take 429 MiB|each attribute would take 429 MiB"
-        ):
+        with room(1 << 28), pytest.raises(kernels.CapacityError, match=said):
             call(*diagonal)
 
 

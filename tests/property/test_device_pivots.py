@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 from bicliq import kernels
 from bicliq.kernels import card_count
 from bicliq.kernels.cuda import counting, pivots
+from bicliq.kernels.cuda.batches import Failure
+from bicliq.kernels.cuda.device import MEMORY_VARIABLE
 from tests import host_counts, host_cupy, real_graphs
 from tests.host_cupy import HostCupy
+from tests.host_kernels import Launch
 from tests.nightly import drawn, part_of
 from tests.property.test_counting import brute_force, complete, graphs, random_graph
 from tests.property.test_trees import crown
@@ -90,7 +93,7 @@ def test_vertices_of_large_counts_of_some_roots_and_of_small_memory(monkeypatch)
     assert_vertices(crown(45), 4, 3, "right")
     graph = random_graph(2, 40, 40, 0.5)
     assert_vertices(graph, 3, 3, "left", roots=np.arange(0, 40, 3))
-    monkeypatch.setattr(pivots, "LARGEST_TASKS", 1000)
+    monkeypatch.setenv(MEMORY_VARIABLE, str(192 << 10))
     assert_vertices(graph, 3, 4, "left")
 
 
@@ -142,17 +145,16 @@ def test_runs_are_alike():
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "largest"),
+    ("graph", "memory"),
     [
-        (counting, "LARGEST_ARENA_BYTES", 20_000),
-        (counting, "LARGEST_NODES", 20),
-        (pivots, "LARGEST_NODE_WORDS", 4_000),
-        (pivots, "LARGEST_TASKS", 2_000),
+        ((2, 48, 48, 0.5), 192 << 10),  # tasks of the search do not fit
+        ((2, 48, 48, 0.5), 512 << 10),
+        ((2, 40, 40, 0.5), 128 << 10),  # nor do the grids of all roots
     ],
 )
-def test_too_little_memory_means_more_runs(gpu, monkeypatch, module, name, largest):
-    graph = random_graph(2, 48, 48, 0.5)
-    monkeypatch.setattr(module, name, largest)
+def test_too_little_memory_means_more_runs(gpu, monkeypatch, graph, memory):
+    graph = random_graph(*graph)
+    monkeypatch.setenv(MEMORY_VARIABLE, str(memory))
     before = gpu.launches.count("count_roots")
     assert count(graph, 4, 4) == kernels.count_bicliques(*graph, 4, 4).count
     assert gpu.launches.count("count_roots") - before > 1
@@ -160,13 +162,11 @@ def test_too_little_memory_means_more_runs(gpu, monkeypatch, module, name, large
 
 @pytest.mark.usefixtures("gpu")
 def test_what_does_not_fit_at_all_is_an_error(monkeypatch):
-    graph = random_graph(2, 40, 40, 0.5)
-    monkeypatch.setattr(pivots, "LARGEST_TASKS", 2)
+    monkeypatch.setenv(MEMORY_VARIABLE, str(1 << 20))
     with pytest.raises(kernels.BackendError, match="the largest root does not fit"):
-        count(graph, 4, 4)
-    monkeypatch.undo()
-    with pytest.raises(kernels.BackendError, match=r"binomials for p=9000, q=9000 take .* use the CPU backend"):
-        pivots.CudaPivots(host_cupy.HostCupy({}), pivots.Budget(MEMORY), 9000, 9000)._make_binomials(9000)
+        count(crown(45), 4, 4)
+    with pytest.raises(kernels.BackendError, match=r"binomials for p=3, q=100 take .* use the CPU backend"):
+        count(complete(6, 120), 3, 100)
 
 
 @pytest.mark.usefixtures("gpu")
@@ -187,48 +187,43 @@ def test_a_card_chooses_pivots_where_levels_would_take_long():
     assert kernels.choose_count(*random_graph(1, 60, 60, 0.1), 3, 3, backend="cuda")[0] == "levels"
 
 
+BY_THE_CARD = {"side": "left", "backend": "cuda"}
+"""The host counts beside a card only where the side of the roots is up to it, too."""
+
+
 def test_levels_that_take_too_long_are_given_up_for_pivots(gpu, monkeypatch):
     monkeypatch.setattr(card_count, "LEAST_PATIENCE", -1e9)
-    host_counts.count_on_a_card_alone(monkeypatch)
     graph = random_graph(1, 60, 60, 0.3)
     before = len(gpu.launches)
-    found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
+    found = kernels.count_bicliques(*graph, 3, 3, **BY_THE_CARD)
     assert (found.count, found.method) == (kernels.count_bicliques(*graph, 3, 3).count, "pivot")
     assert found.seconds["given_up"] > 0
     assert {"count_wave", "search_pivots"} <= set(gpu.launches[before:])
-    asked = kernels.count_bicliques(*graph, 3, 3, method="levels", backend="cuda")
+    asked = kernels.count_bicliques(*graph, 3, 3, method="levels", **BY_THE_CARD)
     assert (asked.count, asked.method) == (found.count, "levels")  # whoever asks for levels gets them
 
 
-@pytest.mark.usefixtures("gpu")
-def test_loading_a_program_takes_nothing_of_the_patience(monkeypatch):
-    host_counts.count_on_a_card_alone(monkeypatch)
+def test_loading_a_program_takes_nothing_of_the_patience(gpu, monkeypatch):
     monkeypatch.setattr(card_count, "LEAST_PATIENCE", 0.2)
-    compiled = type(counting.PROGRAM).compiled
-
-    def late(self):
-        time.sleep(0.3)
-        return compiled(self)
-
-    monkeypatch.setattr(type(counting.PROGRAM), "compiled", late)
-    found = kernels.count_bicliques(*random_graph(1, 60, 60, 0.1), 3, 3, backend="cuda")
+    host_cupy.forget_the_gpu()
+    monkeypatch.setattr(gpu.RawModule, "compile", lambda module: time.sleep(0.3))
+    found = kernels.count_bicliques(*random_graph(1, 60, 60, 0.1), 3, 3, **BY_THE_CARD)
     assert (found.method, found.backend) == ("levels", "cuda")
     assert "given_up" not in found.seconds
 
 
 def test_levels_that_do_not_fit_become_pivots(monkeypatch, gpu):
     graph = random_graph(1, 60, 60, 0.3)
-    attempt = counting.CudaCount._attempt
 
-    def fail(self, *arguments):
-        return {"failure": 1} if not self._by_pivots else attempt(self, *arguments)
+    def fail(grid, block, arguments):  # levels of this graph fit in any memory
+        run = Launch(counting.RUN, counting.COUNTERS, arguments[0])
+        return host_counts.count_roots(grid, block, arguments) if run.grids else run.fail(Failure.ARENA_FULL)
 
-    monkeypatch.setattr(counting.CudaCount, "_attempt", fail)  # levels of this graph fit in any memory
-    host_counts.count_on_a_card_alone(monkeypatch)
-    found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
+    monkeypatch.setitem(gpu.kernels, "count_roots", fail)
+    found = kernels.count_bicliques(*graph, 3, 3, **BY_THE_CARD)
     assert (found.count, found.method) == (kernels.count_bicliques(*graph, 3, 3).count, "pivot")
     with pytest.raises(kernels.BackendError, match="the largest root does not fit"):
-        kernels.count_bicliques(*graph, 3, 3, method="levels", backend="cuda")
+        kernels.count_bicliques(*graph, 3, 3, method="levels", **BY_THE_CARD)
 
 
 def test_a_card_is_not_begun_for_what_the_host_has_sooner(gpu, monkeypatch):
@@ -247,45 +242,24 @@ def test_a_card_is_not_begun_for_what_the_host_has_sooner(gpu, monkeypatch):
         assert kernels.count_bicliques(*graph, 3, 3, backend="cuda", **asked).backend == "cuda"
 
 
-def host_searches(monkeypatch):
-    """The searches of the host that begin from now on."""
-    begin, begun = card_count.started_count, []
-
-    def seen(*arguments, **options):
-        begun.append(begin(*arguments, **options))
-        return begun[-1]
-
-    monkeypatch.setattr(card_count, "started_count", seen)
-    return begun
-
-
 def test_whoever_ends_first_has_counted_where_host_and_card_both_count(gpu, monkeypatch):
     for name in ("HOST_SECONDS", "HOST_SECONDS_OF_A_START"):
         monkeypatch.setattr(card_count, name, 0)  # the host is not waited for
     graph, before = random_graph(1, 60, 60, 0.3), len(gpu.launches)
-    alone, begun = kernels.count_bicliques(*graph, 3, 3), host_searches(monkeypatch)
-    ask, asked = card_count._is_counted, []
-
-    def later(host, seconds=0.0):
-        """It has not counted when it is first asked, and has when the kernels run."""
-        asked.append(host)
-        return len(asked) > 1 and ask(host, 60)
-
+    alone = kernels.count_bicliques(*graph, 3, 3)
     with monkeypatch.context() as patch:
-        patch.setattr(card_count, "_is_counted", later)
+        patch.setattr(host_cupy, "POLLS", 10**4)  # the card does not end
         found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
     assert (found.count, found.backend) == (alone.count, alone.backend)
     assert "count_wave" in gpu.launches[before:]
 
-    large = complete(100, 100)  # of which the host would have something to do
-
-    def soon(search, progress):
-        search.count = 7
-
-    monkeypatch.setattr(counting.CudaCount, "wait", soon)
-    found = kernels.count_bicliques(*large, 12, 12, backend="cuda")
-    assert (found.count, found.backend) == (7, "cuda")
-    assert begun[-1].wait(0)  # nobody counts on
+    monkeypatch.setitem(gpu.kernels, "count_roots", lambda *launch: time.sleep(0.1))  # it finds nothing, and soon
+    large = random_graph(1, 100, 100, 0.5)  # of which the host would have something to do
+    found = kernels.count_bicliques(*large, 6, 6, backend="cuda")
+    assert (found.count, found.backend) == (0, "cuda")
+    used = time.process_time()
+    time.sleep(0.1)
+    assert time.process_time() - used < 0.05  # nobody counts on
 
 
 @pytest.mark.parametrize(

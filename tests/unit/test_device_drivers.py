@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 
 from bicliq import kernels
-from bicliq.kernels.cuda import clique, counting, device, enumeration, finding, search_memory, start, stream
+from bicliq.kernels.cuda import counting, device, finding, search_memory, search_program, start, stream
 from bicliq.kernels.cuda.search_program import Tuning, tuned
 from bicliq.kernels.worth import OBJECTIVES
-from bicliq.pipeline.placement import where
 from bicliq.pipeline.run import check_machines
 from bicliq.pipeline.settings import load_settings
 from tests import dimacs, host_counts, host_cupy, host_kernels
-from tests.emulated_gpu import run_clique_groups
+from tests.emulated_gpu import CLIQUES
 from tests.host_cupy import HostCupy
 
 COUNT, STREAM = kernels.enumerate_maximal_bicliques, kernels.stream_maximal_bicliques
@@ -37,22 +36,14 @@ GRAPHS = {
 }
 
 
-def search_cliques(grid: Any, block: Any, arguments: Any) -> None:
-    run_clique_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, 1)
-
-
-def build_clique_roots(grid: Any, block: Any, arguments: Any) -> None:
-    run_clique_groups(arguments[0].ctypes.data, grid[0] * block[0] // 32, 0)
-
-
-CLIQUES = {"search_cliques": search_cliques, "build_clique_roots": build_clique_roots}
+MEMORY = 1 << 26
 
 
 @pytest.fixture
 def gpu(monkeypatch):
     """A machine whose GPU is this one's processor."""
     functions = {**host_kernels.ENUMERATION, **host_counts.COUNTS, **CLIQUES}
-    with host_cupy.installed(HostCupy(functions), monkeypatch) as cupy, tuned(Tuning(most_multiprocessors=1)):
+    with host_cupy.installed(HostCupy(functions, MEMORY), monkeypatch) as cupy, tuned(Tuning(most_multiprocessors=1)):
         yield cupy
 
 
@@ -103,8 +94,7 @@ def test_a_driver_waits_for_a_start_and_a_process_starts_its_gpu_once(gpu):
     ],
 )
 def test_a_run_starts_the_gpu_that_it_is_asked_for_while_it_reads(gpu, monkeypatch, settings, starts):
-    monkeypatch.setattr(where, "why_no_cluster", lambda: None)
-    monkeypatch.setattr(where.device, "why_no_data_on_device", lambda: "there is no cuDF")
+    host_cupy.take_away(monkeypatch, "cudf")
     check_machines(load_settings(**settings))
     start.wait_for_start()
     assert ("search_bicliques" in gpu.launches, "search_members" in gpu.launches) == (starts, starts)
@@ -137,10 +127,12 @@ def test_a_search_is_compiled_once_for_each_layout(gpu):
     assert "-DBICLIQ_SEARCH=0" in gpu.compiled[0]
 
 
+ARENA_WORDS = int(search_memory.ARENA_SHARE * MEMORY) // 4
+
+
 @pytest.mark.parametrize("roots_at_once", [1, 3, 5])
 def test_roots_that_do_not_fit_are_searched_by_halves(gpu, monkeypatch, roots_at_once):
-    words = host_kernels.ARENA_WORDS_A_ROOT * roots_at_once
-    monkeypatch.setattr(search_memory, "LARGEST_ARENA_WORDS", words)
+    monkeypatch.setattr(host_kernels, "ARENA_WORDS_A_ROOT", ARENA_WORDS // roots_at_once)
     assert_same(GRAPHS["square"], side="left")
     runs = gpu.launches.count("search_members")
     assert runs > 1  # those that fail are launched as well
@@ -149,7 +141,7 @@ def test_roots_that_do_not_fit_are_searched_by_halves(gpu, monkeypatch, roots_at
 
 @pytest.mark.usefixtures("gpu")
 def test_a_root_that_does_not_fit_alone_is_an_error(monkeypatch):
-    monkeypatch.setattr(search_memory, "LARGEST_ARENA_WORDS", host_kernels.ARENA_WORDS_A_ROOT - 1)
+    monkeypatch.setattr(host_kernels, "ARENA_WORDS_A_ROOT", ARENA_WORDS + 1)
     for search in (
         lambda: COUNT(*GRAPHS["square"], backend="cuda"),
         lambda: list(STREAM(*GRAPHS["square"], backend="cuda")),
@@ -158,14 +150,22 @@ def test_a_root_that_does_not_fit_alone_is_an_error(monkeypatch):
             search()
 
 
-def test_large_roots_get_large_blocks(gpu, monkeypatch):
-    monkeypatch.setattr(enumeration, "HEAVY_ROOT_EDGES", 20)
-    assert_same(GRAPHS["square"], side="left")
+def test_large_roots_get_large_blocks(gpu):
+    indptr, indices, n_right = GRAPHS["square"]
+    rows, columns = 70, 70  # all of them joined, which is more than 4,096 edges in two steps of each
+    more = np.tile(np.arange(n_right, n_right + columns, dtype=np.int32), rows)
+    starts = indptr[-1] + columns * np.arange(1, rows + 1)
+    assert_same((np.concatenate([indptr, starts]), np.concatenate([indices, more]), n_right + columns), side="left")
     assert {"build_heavy_roots", "build_light_roots"} <= set(gpu.launches)
 
 
+WORKSPACE_WORDS = search_memory.FIRST_WORKSPACE_WORDS
+"""Of a warp, where there is enough memory."""
+
+
 def test_a_workspace_that_is_too_small_grows(gpu, monkeypatch):
-    monkeypatch.setattr(search_memory, "FIRST_WORKSPACE_WORDS", host_kernels.WORKSPACE_WORDS // 4)
+    gpu.memory = 1 << 30  # which is not touched
+    monkeypatch.setattr(host_kernels, "WORKSPACE_WORDS", 4 * WORKSPACE_WORDS)
     expected = COUNT(*GRAPHS["square"])
     found = COUNT(*GRAPHS["square"], backend="cuda")
     assert found.bicliques == expected.bicliques
@@ -174,10 +174,10 @@ def test_a_workspace_that_is_too_small_grows(gpu, monkeypatch):
 
 
 @pytest.mark.usefixtures("gpu")
-@pytest.mark.parametrize("share", [0.0, 1e-7, 1e-4])
-def test_a_workspace_that_cannot_grow_is_an_error(monkeypatch, share):
-    monkeypatch.setattr(search_memory, "WORKSPACE_SHARE", share)
-    monkeypatch.setattr(search_memory, "GROWTH_SHARE", 0.0)
+@pytest.mark.parametrize("memory", [1 << 13, 1 << 16, MEMORY])
+def test_a_workspace_that_cannot_grow_is_an_error(monkeypatch, memory):
+    monkeypatch.setattr(host_kernels, "WORKSPACE_WORDS", 2**40)
+    monkeypatch.setenv(device.MEMORY_VARIABLE, str(memory))
     for search in (
         lambda: COUNT(*GRAPHS["square"], backend="cuda"),
         lambda: list(STREAM(*GRAPHS["square"], backend="cuda")),
@@ -196,7 +196,7 @@ def test_a_limit_cuts_the_run_off():
 
 @pytest.mark.usefixtures("gpu")
 def test_progress_is_told_while_a_kernel_runs(monkeypatch):
-    monkeypatch.setattr(enumeration, "WATCH_SECONDS", 0.0)
+    monkeypatch.setattr(host_cupy, "POLLS", int(0.25 / device.POLL_SECONDS))  # it runs for longer than that
     told: list[kernels.Progress] = []
     found = COUNT(*GRAPHS["dense"], backend="cuda", progress=told.append)
     assert len(told) > 1
@@ -205,29 +205,26 @@ def test_progress_is_told_while_a_kernel_runs(monkeypatch):
 
 
 def test_an_interrupt_ends_the_kernels(gpu, monkeypatch):
-    fields: list[Any] = []
+    searching: list[host_kernels.Search] = []
+    stopped: list[int] = []
 
     def interrupted(pointer: int) -> int:
-        if "search_count" in gpu.launches:
+        if searching:
             raise KeyboardInterrupt
         return 0
 
     def search(grid: Any, block: Any, arguments: Any) -> None:
-        fields.append(arguments[0])
+        searching.append(host_kernels.Search(arguments[0]))
+
+    def waited_for(event: host_cupy.Event) -> None:
+        stopped.extend(run.read("stop") for run in searching)
 
     monkeypatch.setitem(gpu.kernels, "search_count", search)
     monkeypatch.setattr(gpu.cuda.runtime, "eventQuery", interrupted)
-    stopped: list[int] = []
-    halt = enumeration.CudaRun.halt
-
-    def halted(run: enumeration.CudaRun) -> None:
-        halt(run)
-        stopped.append(int(run.counters[2]))
-
-    monkeypatch.setattr(enumeration.CudaRun, "halt", halted)
+    monkeypatch.setattr(host_cupy.Event, "synchronize", waited_for)
     with pytest.raises(KeyboardInterrupt):
         COUNT(*GRAPHS["square"], backend="cuda")
-    assert stopped == [1]
+    assert stopped == [search_program.Stop.END]  # before they are waited for
 
 
 @pytest.mark.usefixtures("gpu")
@@ -382,14 +379,15 @@ def test_parts_of_the_roots_add_up():
 
 
 def test_a_count_whose_roots_do_not_fit_goes_by_halves(gpu, monkeypatch):
-    monkeypatch.setattr(counting, "LARGEST_ARENA_BYTES", 4 * 3 * host_kernels.ARENA_WORDS_A_ROOT)
+    arena = int(counting.ARENA_SHARE * MEMORY) // 4
+    monkeypatch.setattr(host_counts, "ARENA_WORDS_A_ROOT", arena // 3)
     told: list[kernels.Progress] = []
     asked: dict[str, Any] = {"side": "left", "method": "levels", "backend": "cuda"}
     found = kernels.count_bicliques(*GRAPHS["dense"], 3, 2, **asked, progress=told.append)
     assert found.count == kernels.count_bicliques(*GRAPHS["dense"], 3, 2).count
     assert gpu.launches.count("count_roots") > len(told) > 1
     assert told[-1].roots_done == told[-1].n_roots == found.work
-    monkeypatch.setattr(counting, "LARGEST_ARENA_BYTES", 4)
+    monkeypatch.setattr(host_counts, "ARENA_WORDS_A_ROOT", arena + 1)
     with pytest.raises(kernels.BackendError, match="the largest root does not fit"):
         kernels.count_bicliques(*GRAPHS["dense"], 3, 2, **asked)
 
@@ -446,7 +444,7 @@ def test_roots_of_cliques_go_by_halves_where_memory_is_small(gpu, monkeypatch):
     expected = kernels.maximum_clique(*graph).size
     assert kernels.maximum_clique(*graph, backend="cuda").size == expected
     whole = gpu.launches.count("build_clique_roots")
-    monkeypatch.setattr(clique, "ARENA_SHARE", 0.01)
+    monkeypatch.setenv(device.MEMORY_VARIABLE, str(MEMORY // 40))
     assert kernels.maximum_clique(*graph, backend="cuda").size == expected
     assert gpu.launches.count("build_clique_roots") - whole > whole
 

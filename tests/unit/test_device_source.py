@@ -153,15 +153,20 @@ def shipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return path
 
 
-def test_machine_code_is_found_by_source_options_and_generation(shipped: Path) -> None:
+def test_machine_code_is_found_by_source_options_and_generation(shipped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = sizes.PROGRAM.text()
     found = {card: machine_code.find(text, OPTIONS, card) for card in (75, 80, 86, 90, 103, 120)}
     assert {card for card, code in found.items() if code} == {80, 86, 90}
     assert found[80] == found[86] != found[90]
     assert all(code.startswith(ELF) and b"count_sizes" in code for code in found.values() if code)
     assert (machine_code.is_whole(86), machine_code.is_whole(75)) == (True, False)
-    assert doctor._machine_code({86, 90}) == "of all programs is here"
-    assert doctor._machine_code({75, 90, 100}).endswith("for compute capability 7.5, 10.0")
+    for capability, told in (
+        ("90", "of all programs is here"),
+        ("75", "compiled at the first use, in some seconds, for compute capability 7.5"),
+        ("100", "compiled at the first use, in some seconds, for compute capability 10.0"),
+    ):
+        with host_cupy.installed(HostCupy({}, capability=capability), monkeypatch):
+            assert doctor.examine()["machine code"] == told
     assert machine_code.find(f"{text} ", OPTIONS, 90) is None
     assert machine_code.find(text, (*OPTIONS, "-DX=1"), 90) is None
 

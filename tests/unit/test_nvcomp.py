@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import subprocess
 
 import numpy as np
@@ -52,15 +51,15 @@ def built(tmp_path_factory):
     for name in ("LZ4", "Zstd"):
         (folder / f"{name}.c").write_text(LIBRARY + f"CODEC({name})\n")
     sources = [str(folder / f"{name}.c") for name in ("LZ4", "Zstd")]
-    subprocess.run(["cc", "-shared", "-fPIC", "-Wall", *sources, "-o", str(folder / "nvcomp.so")], check=True)
-    return ctypes.CDLL(str(folder / "nvcomp.so"))
+    place = folder / "libnvcomp" / "lib64"
+    place.mkdir(parents=True)
+    subprocess.run(["cc", "-shared", "-fPIC", "-Wall", *sources, "-o", str(place / nvcomp.LIBRARY)], check=True)
+    return folder
 
 
 @pytest.fixture
 def gpu(built, monkeypatch):
-    monkeypatch.setattr(nvcomp, "library", lambda: built)
-    monkeypatch.setattr(host_cupy.Stream, "ptr", 7, raising=False)
-    with host_cupy.installed(HostCupy({}), monkeypatch) as cupy:
+    with host_cupy.nvcomp_at(monkeypatch, built), host_cupy.installed(HostCupy({}), monkeypatch) as cupy:
         yield cupy
 
 
@@ -94,8 +93,6 @@ def test_a_call_that_fails_is_heard_of(gpu, codec):
 
 
 def test_a_machine_without_it_says_so(monkeypatch):
-    monkeypatch.setattr(nvcomp, "LIBRARY", "libnvcomp.so.none")
-    nvcomp.library.cache_clear()
-    assert not nvcomp.compresses("zstd")
-    assert nvcomp.compresses("none")
-    nvcomp.library.cache_clear()
+    with host_cupy.nvcomp_at(monkeypatch, None):
+        assert not nvcomp.compresses("zstd")
+        assert nvcomp.compresses("none")

@@ -11,7 +11,7 @@ import pytest
 import xxhash
 
 from bicliq.pipeline.store import sink as sinks
-from bicliq.pipeline.store.sink import FLUSHED_BYTES, HashingSink, hashing_sink
+from bicliq.pipeline.store.sink import FLUSHED_BYTES, hashing_sink
 
 
 @pytest.mark.parametrize("size", [0, 10, FLUSHED_BYTES, 3 * FLUSHED_BYTES + 1])
@@ -42,23 +42,30 @@ def test_a_large_file_goes_to_the_disk_while_it_is_written(tmp_path, monkeypatch
     assert [begin for begin, _ in begun] == [0, *np.cumsum([n for _, n in begun])[:-1]]
 
 
+def flush_of_a_file(path, monkeypatch, fdatasync):
+    """Write a file on a system that cannot only begin to."""
+    monkeypatch.setattr(sinks, "_c_library", object)
+    monkeypatch.setattr(os, "fdatasync", fdatasync)
+    with open(path, "wb") as file, hashing_sink(file, on_disk=True) as sink:
+        sink.write(bytes(FLUSHED_BYTES))
+
+
 def test_a_system_that_cannot_begin_waits_for_the_disk(tmp_path, monkeypatch):
     flushed = []
-    monkeypatch.setattr(sinks, "_c_library", object)
-    monkeypatch.setattr(sinks.os, "fdatasync", lambda number: flushed.append(os.fstat(number).st_size))
-    with open(tmp_path / "file", "wb") as file, hashing_sink(file, on_disk=True) as sink:
-        sink.write(bytes(FLUSHED_BYTES))
+    flush_of_a_file(tmp_path / "file", monkeypatch, lambda number: flushed.append(os.fstat(number).st_size))
     assert flushed == [FLUSHED_BYTES]
 
 
 def test_a_disk_that_fails_beside_the_writer_is_heard_of(tmp_path, monkeypatch):
-    def begin_to_write(number: int, begin: int, n_bytes: int) -> None:
+    def fails(number):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(sinks, "_begin_to_write", begin_to_write)
-    with open(tmp_path / "file", "wb") as file:
-        sink = HashingSink(file, on_disk=True)
-        sink.write(bytes(FLUSHED_BYTES))
-        with pytest.raises(OSError, match="Input/output error"):
-            sink.finish()
-        sink.stop()
+    with pytest.raises(OSError, match="Input/output error"):
+        flush_of_a_file(tmp_path / "file", monkeypatch, fails)
+
+
+def test_what_no_disk_holds_in_the_end_is_heard_of():
+    reading, writing = os.pipe()
+    with open(reading, "rb"), open(writing, "wb") as file, pytest.raises(OSError, match="Invalid argument"):  # noqa: SIM117
+        with hashing_sink(file, on_disk=True) as sink:
+            sink.write(b"a few")

@@ -7,9 +7,8 @@ import pickle
 
 import pytest
 
-from bicliq import kernels
 from bicliq.pipeline.errors import AskedBackendError, BackendError, InputError
-from bicliq.pipeline.placement import device, fallback, where
+from bicliq.pipeline.placement import fallback
 from bicliq.pipeline.placement.where import (
     AUTO_BYTES,
     AUTO_FOUND,
@@ -27,6 +26,8 @@ from bicliq.pipeline.placement.where import (
     place_search,
 )
 from bicliq.pipeline.settings import ClusterSettings, SearchSettings
+from tests import host_cupy
+from tests.host_cupy import HostCupy
 
 MUCH = {"n_edges": AUTO_BYTES, "paths": LITTLE_TO_SEARCH + 1}
 HERE = ClusterSettings(local=True)
@@ -35,15 +36,18 @@ HERE = ClusterSettings(local=True)
 @pytest.fixture
 def gpu(monkeypatch):
     """A machine that seems to have a GPU and all of its libraries."""
-    monkeypatch.setattr(kernels, "why_not", lambda backend: None)
-    monkeypatch.setattr(device, "why_no_data_on_device", lambda: None)
-    monkeypatch.setattr(where, "why_no_gpu_cluster", lambda: None)
+    host_cupy.add_libraries(monkeypatch, "cudf", "cugraph", "rmm", "dask_cuda")
+    with host_cupy.installed(HostCupy({}), monkeypatch):
+        yield
 
 
 @pytest.fixture
 def no_gpu(monkeypatch):
-    monkeypatch.setattr(kernels, "why_not", lambda backend: "no GPU is here")
-    monkeypatch.setattr(device, "why_no_data_on_device", lambda: "cudf not installed")
+    """A machine with CuPy alone, and nothing to run it on."""
+    host_cupy.add_libraries(monkeypatch, "cugraph", "rmm")
+    host_cupy.take_away(monkeypatch, "cudf")
+    with host_cupy.installed(HostCupy({}, devices=0), monkeypatch):
+        yield
 
 
 def run_placed(cluster=HERE, data="auto", cannot=None, **search):
@@ -78,15 +82,15 @@ def test_auto_takes_a_gpu_where_the_work_is_worth_it_and_says_why(place, backend
 
 @pytest.mark.usefixtures("no_gpu")
 def test_auto_takes_the_cpu_where_no_gpu_is_and_says_so():
-    assert str(place_data("auto", AUTO_BYTES)) == "cpu: cudf not installed"
-    assert str(place_search("auto", AUTO_PATHS)) == "cpu: no GPU is here"
+    assert str(place_data("auto", AUTO_BYTES)).startswith("cpu: cudf not installed: pip install")
+    assert str(place_search("auto", AUTO_PATHS)) == "cpu: this machine has no NVIDIA GPU; use the CPU backend"
 
 
 @pytest.mark.usefixtures("no_gpu")
 def test_a_gpu_that_is_asked_for_and_not_there_is_refused_with_the_reason():
     with pytest.raises(AskedBackendError, match="data backend 'cuda' cannot run here: cudf not installed"):
         place_data("cuda")
-    with pytest.raises(BackendError, match="backend 'cuda' cannot run here: no GPU is here"):
+    with pytest.raises(BackendError, match="backend 'cuda' cannot run here: this machine has no NVIDIA GPU"):
         place_search("cuda")
     for asked in (("cuda", "auto"), ("auto", "cuda")):
         with pytest.raises(BackendError, match="cannot run here"):
@@ -161,10 +165,10 @@ def test_where_a_graph_is_cut_follows_its_size_and_not_where_it_is_searched():
 
 @pytest.mark.usefixtures("gpu")
 def test_auto_shares_work_among_cores_where_no_cluster_of_gpus_can_be_started(monkeypatch):
-    monkeypatch.setattr(where, "why_no_gpu_cluster", lambda: "Dask-CUDA is missing")
+    host_cupy.take_away(monkeypatch, "dask_cuda")
     placed = run_placed(ClusterSettings(local=False))
-    assert str(placed.search) == "cpu: Dask-CUDA is missing"
-    with pytest.raises(BackendError, match="Dask-CUDA is missing"):
+    assert str(placed.search).startswith("cpu: a cluster of GPUs needs Dask-CUDA: ")
+    with pytest.raises(BackendError, match="a cluster of GPUs needs Dask-CUDA"):
         run_placed(ClusterSettings(local=False), backend="cuda")
 
 
@@ -189,27 +193,14 @@ def test_a_placement_travels_to_workers_and_says_in_words_what_it_is():
 
 @pytest.mark.usefixtures("gpu")
 def test_a_cluster_of_gpus_that_does_not_start_becomes_one_of_cores(monkeypatch, caplog):
-    opened = []
-
-    class Cluster:
-        def __init__(self, settings, backend="cpu", data_backend="cuda", ahead=None):
-            opened.append(backend)
-            if backend == "cuda":
-                raise RuntimeError("cudaErrorNoDevice")
-
-        def __enter__(self):
-            return "client"
-
-        def __exit__(self, *exception):
-            pass
-
-    monkeypatch.setattr(where, "open_cluster", Cluster)
-    with run_placed(ClusterSettings(workers=2)).opened() as client:
-        assert client == "client"
-    assert opened == ["cuda", "cpu"]
+    asked = host_cupy.add_dask_cuda(monkeypatch, "cudaErrorNoDevice")
+    cluster = ClusterSettings(workers=1, dashboard=False)
+    with run_placed(cluster, data="cpu").opened() as client:
+        assert client.submit(sum, [1, 2]).result(timeout=60) == 3
+    assert [options["n_workers"] for options in asked] == [1]
     assert "the GPU is given up" in caplog.text
     fallback.reasons.clear()
-    placed = run_placed(ClusterSettings(workers=2), backend="cuda")
+    placed = run_placed(cluster, data="cpu", backend="cuda")
     with pytest.raises(AskedBackendError, match="cudaErrorNoDevice"), placed.opened():
         pass
 
@@ -301,5 +292,5 @@ def test_an_update_takes_a_gpu_that_is_asked_for_or_worth_it():
 def test_workers_elsewhere_see_for_themselves_whether_they_have_a_gpu():
     there = place_changes(SearchSettings(), ClusterSettings(scheduler="tcp://host:1"), paths=10**9, found=10**9)
     assert (there.search.backend, there.search.here()) == ("cuda", "cpu")
-    with pytest.raises(AskedBackendError, match="no GPU is here"):
+    with pytest.raises(AskedBackendError, match="this machine has no NVIDIA GPU"):
         place_changes(SearchSettings(backend="cuda"), HERE, paths=10**9, found=10**9)
