@@ -79,7 +79,8 @@ def test_two_hop_neighbours_are_those_of_the_product(seed, at_a_time, monkeypatc
     assert profile.all_two_hop(found).tolist() == product.sum(axis=1).tolist()
 
 
-def test_too_many_paths_are_refused(monkeypatch):
-    monkeypatch.setattr(profile, "MOST_PATHS", 3)
-    with pytest.raises(CapacityError, match="too many to follow"):
-        profile.all_two_hop(BipartiteGraph.from_edges([0, 0, 1, 1], [0, 1, 0, 1], 2, 2))
+def test_too_many_paths_are_refused():
+    n = 1 << 19
+    star = BipartiteGraph.from_edges(np.arange(n + 1), np.zeros(n + 1, int), n + 1, 1)
+    with pytest.raises(CapacityError, match=r"has 27\d,\d+,\d+,\d+ paths of two edges: too many to follow"):
+        profile.all_two_hop(star)

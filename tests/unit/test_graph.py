@@ -7,13 +7,12 @@ import pyarrow as pa
 import pytest
 
 from bicliq.pipeline.errors import DamageError, InputError
-from bicliq.pipeline.graphs import bipartite
-from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_edges, read_graph
+from bicliq.pipeline.graphs.bipartite import BipartiteGraph, read_edges
 from bicliq.pipeline.graphs.paths import wedges
 from bicliq.pipeline.graphs.reduce import reduce
 from bicliq.pipeline.stages.profile import components, profile_graph
 from bicliq.pipeline.store.layout import Store
-from tests.integration.stored_graphs import put_graph, random_graph
+from tests.integration.stored_graphs import random_graph
 
 
 def from_pairs(*pairs, n_left=None, n_right=None):
@@ -110,27 +109,48 @@ def test_a_profile_counts_components_with_edges():
     assert table["degree"].to_pylist() == [1, 1, 1, 0, 2, 0, 1]
 
 
-@pytest.mark.parametrize("row_group", [1, 2, 7, 1000])
-def test_edges_are_written_and_read_a_row_group_at_a_time(monkeypatch, row_group):
-    monkeypatch.setattr(bipartite, "ROW_GROUP", row_group)
-    graph = random_graph(9, 6, 0.4, seed=row_group)
-    store = Store.open(f"memory://rows-{row_group}")
-    found = read_graph(store.graph(put_graph(store, graph)))
-    assert found.indptr.tolist() == graph.indptr.tolist()
-    assert found.indices.tolist() == graph.indices.tolist()
+@pytest.mark.parametrize("degree", [1, 1000, 1024])  # row groups of 2^20 edges end in rows, and with them
+def test_edges_are_written_and_read_a_row_group_at_a_time(degree):
+    left, right = np.divmod(np.arange((2 << 20) + 1), degree)
+    graph = BipartiteGraph.from_edges(left, right, left[-1] + 1, degree)
+    folder = Store.open(f"memory://rows-{degree}").graph("rows")
+    file = folder.write_table("edges.parquet", graph.to_batches())
+    with folder.open_parquet(file) as parquet:
+        assert parquet.num_row_groups == 3
+    found = read_edges(folder, file, graph.n_left, degree)
+    assert np.array_equal(found.indptr, graph.indptr)
+    assert np.array_equal(found.indices, graph.indices)
     assert graph.to_batches().read_all().num_rows == graph.n_edges
+
+
+def with_last(left, right):
+    """A table of all edges between 1,024 vertices and 1,024, a row group, and one more edge."""
+    u, v = np.divmod(np.arange(1 << 20, dtype=np.int32), np.int32(1 << 10))
+    ends = np.append(u, np.int32(left)), np.append(v, np.int32(right))
+    folder = Store.open("memory://unsorted").graph("unsorted")
+    return folder, folder.write_table("edges.parquet", pa.table(dict(zip(("left", "right"), ends, strict=True))))
+
+
+def test_stored_edges_that_ascend_are_read():
+    assert read_edges(*with_last(1024, 7), 1025, 1024).indices[-1] == 7
 
 
 @pytest.mark.parametrize(
     ("left", "right"), [([0, 0], [1, 0]), ([1, 0], [0, 0]), ([0, 0], [1, 1]), ([0, 2], [0, 0]), ([0, 0], [0, 2])]
 )
-def test_stored_edges_that_do_not_ascend_are_damage(monkeypatch, left, right):
-    monkeypatch.setattr(bipartite, "ROW_GROUP", 1)
+def test_edges_of_a_row_group_that_do_not_ascend_are_damage(left, right):
     folder = Store.open("memory://unsorted").graph("unsorted")
     ends = {"left": pa.array(left, pa.int32()), "right": pa.array(right, pa.int32())}
     file = folder.write_table("edges.parquet", pa.table(ends))
     with pytest.raises(DamageError, match="do not ascend, or are not in the graph"):
         read_edges(folder, file, 2, 2)
+
+
+@pytest.mark.parametrize(("left", "right"), [(1023, 0), (0, 1023), (1023, 1023), (1025, 0), (1024, 1024)])
+def test_stored_edges_that_do_not_ascend_are_damage(left, right):
+    folder, file = with_last(left, right)
+    with pytest.raises(DamageError, match="do not ascend, or are not in the graph"):
+        read_edges(folder, file, 1025, 1024)
 
 
 def test_peeling_in_place_leaves_the_graph_as_it_was():
