@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import mul
 from typing import Any
 
 from bicliq.kernels.arguments import checked_csr, whole_number
@@ -14,12 +15,13 @@ MOST_PATHS = 128  # times the paths of the other side: the lists of the roots ar
 HIGH = 0.25  # share of a side that is asked for at least: then few pairs of the crowded side are searched less
 
 MOST_UNPRUNED = 2  # pairs that share less are no nodes in any case
-# What a path costs to search where its ends share enough, and besides where they share FAR times
-# that, which leaves much below them: so many times what it costs when a root is built.
-SEARCHED, SEARCHED_FAR, FAR = 3, 10, 4
-MOST_SAMPLED = 96
+# What a path costs to search where its ends share enough, twice and four times that, which leaves
+# more and more below them: so many times what it costs when a root is built.
+SEARCHED = (2, 6, 30)
+SAMPLED_PATHS = 320
+HOPELESS, DOUBTFUL = 14, 2  # times the paths of a side: the other is not sampled, or not together with it
 
-SAMPLED_PATHS, SEED = 64, 1
+SAMPLED_FOR_WARPS, SEED = 64, 1
 WARP_ROWS = 32  # rows of a node that a warp holds one a lane
 FEW_COLUMNS, MOST_COLUMNS = 4, 0xFF00  # as src/search/short_rows.hpp has them
 WIDE_SHARE, NARROW_SHARE = 0.5, 0.1
@@ -46,6 +48,8 @@ def choose_side(
     A threshold above two prunes where the roots are on the other side: a pair of roots that shares
     fewer is not searched. So each path counts once, some times more where its ends share enough,
     and many where they share several times that, by a seeded sample (`src/graphs/path_sample.hpp`).
+    A threshold of the roots' own side prunes as well: of the vertices beside a row the last ones
+    begin nothing that is large enough, so a path counts less, the more so the deeper it leads.
 
     Parameters
     ----------
@@ -97,19 +101,29 @@ def side_of(
     if max(least.values()) <= MOST_UNPRUNED:
         return chosen
 
-    def least_cost(side: Side) -> float:
+    def n_paths(side: Side) -> float:
         return float(paths.from_left if side == "left" else paths.from_right)
 
+    def least_cost(side: Side) -> float:
+        n_rows = n_columns if side == "left" else len(starts) - 1
+        return n_paths(side) - n_rows * (least[side] - 1.0) ** 2  # none of the last of a row is a root
+
     def cost(side: Side) -> float:
-        needed = max(least["right"] if side == "left" else least["left"], MOST_UNPRUNED)
-        near, far = paths.crowded(side == "left", MOST_SAMPLED, needed, FAR * needed, SEED)
-        return least_cost(side) * (1 + SEARCHED * float(near) + SEARCHED_FAR * float(far))
+        others = least["right" if side == "left" else "left"]
+        opened, *searched = paths.crowded(side == "left", max(others, MOST_UNPRUNED), least[side])
+        return n_paths(side) * float(opened + sum(map(mul, SEARCHED, searched)))
 
     other: Side = "right" if chosen == "left" else "left"
-    if least_cost(other) >= (1 + SEARCHED + SEARCHED_FAR) * least_cost(chosen):
+    if n_paths(other) >= HOPELESS * n_paths(chosen):
         return chosen
+    both = n_paths(other) < DOUBTFUL * n_paths(chosen)  # one pass over the edges
+    paths.draw(both or chosen == "left", both or chosen == "right", SAMPLED_PATHS, SEED)
     of_chosen = cost(chosen)
-    return other if least_cost(other) < of_chosen and cost(other) < of_chosen else chosen
+    if not both:
+        if least_cost(other) >= of_chosen:
+            return chosen
+        paths.draw(other == "left", other == "right", SAMPLED_PATHS, SEED)
+    return other if cost(other) < of_chosen else chosen
 
 
 def searches_roots_together(side: Side, min_left: int, min_right: int, n_roots: int) -> bool:
@@ -153,6 +167,7 @@ def _side_for_warps(paths: Any, chosen: Side) -> Side:
         return chosen
 
     def wide_share(side: Side) -> float:
-        return float(paths.crowded(side == "left", SAMPLED_PATHS, WARP_ROWS + 1, WARP_ROWS + 1, SEED)[0])
+        return float(paths.crowded(side == "left", WARP_ROWS + 1, 1)[1])
 
+    paths.draw(True, True, SAMPLED_FOR_WARPS, SEED)
     return other if wide_share(chosen) >= WIDE_SHARE and wide_share(other) <= NARROW_SHARE else chosen

@@ -7,7 +7,6 @@
 #include "graphs/path_sample.hpp"
 
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 
 #include <optional>
 
@@ -80,8 +79,12 @@ class Paths {
       : indptr_(indptr), indices_(indices),
         sample_(without_lock([&, rows = rows_of(indptr, indices)] { return PathSample(rows, n_right, hear_interrupts); })) {}
   const PathSample& sample() const { return sample_; }
-  std::pair<double, double> crowded(bool from_left, u32 n, u32 few, u32 many, u64 seed) {
-    return without_lock([&] { return sample_.crowded(from_left, n, few, many, seed); });
+  void draw(bool left_too, bool right_too, u32 n, u64 seed) {
+    without_lock([&] { sample_.draw(left_too, right_too, n, seed); });
+  }
+  nb::tuple crowded(bool from_left, u32 others, u32 own) {
+    const Crowd found = without_lock([&] { return sample_.crowded(from_left, others, own); });
+    return nb::make_tuple(found.opened, found.once, found.twice, found.far);
   }
 
  private:
@@ -148,7 +151,8 @@ void bind_graphs(nb::module_& module) {
       .def(nb::init<const Wide&, const Values&, u32>(), "indptr"_a, "indices"_a, "n_right"_a)
       .def_prop_ro("from_left", [](const Paths& p) { return p.sample().from_left(); })
       .def_prop_ro("from_right", [](const Paths& p) { return p.sample().from_right(); })
-      .def("crowded", &Paths::crowded, "from_left"_a, "n"_a, "few"_a, "many"_a, "seed"_a);
+      .def("draw", &Paths::draw, "left"_a, "right"_a, "n"_a, "seed"_a)
+      .def("crowded", &Paths::crowded, "from_left"_a, "others"_a, "own"_a);
   bind_pass<Groups>(module, "RootGrouping", [](Groups& g) { return arrays_of(std::move(g.order), std::move(g.partition)); });
   bind_pass<RootCuts>(module, "RootCutting", [](RootCuts& c) { return arrays_of(std::move(c.start), std::move(c.bytes)); });
   bind_pass<OwnRows>(module, "Transposition", [](OwnRows& r) { return arrays_of(std::move(r.start), std::move(r.row)); });

@@ -2,14 +2,14 @@
 // how much the ends of some of them have in common.
 //
 // What it finds: for each side the number of paths from its vertices (the way there and back is
-// one); and where asked, of a seeded sample of those that have two ends, the shares whose ends have
-// at least so many neighbours in common, few or many. Input: ascending rows of the left side,
+// one); and where asked, of a seeded sample of those that have two ends, what a search for
+// bicliques with least sizes does with them (`Crowd`). Input: ascending rows of the left side,
 // without repetition.
 //
 // Method: a path is drawn by its middle, in proportion to the pairs of its neighbours, then two of
 // these. The lists of the right vertices that are needed, as middles or as ends, come from a pass
-// over all edges. Cost: a pass over the edges, another one a side that is sampled, and the lists of
-// the sample.
+// over all edges, for both sides at once. Cost: a pass over the edges, another one to sample, and
+// the lists of the sample.
 #pragma once
 
 #include "graphs/rows.hpp"
@@ -20,6 +20,13 @@
 #include <vector>
 
 namespace bicliq {
+
+/// Shares of paths whose ends share enough, twice and four times that. Each counts as a search goes
+/// on with it: where a biclique needs `own` vertices of the side, no root is one of the last
+/// own − 1 neighbours of a middle, and neither are those that are taken next.
+struct Crowd {
+  double opened, once, twice, far;
+};
 
 class PathSample {
  public:
@@ -33,29 +40,43 @@ class PathSample {
   u64 from_left() const { return from_left_; }
   u64 from_right() const { return from_right_; }
 
-  /// Of `n` paths between vertices of a side the shares whose ends have at least `few`, and at
-  /// least `many`, neighbours in common; `n` is less than `kMost`.
-  std::pair<double, double> crowded(bool from_left, u32 n, u32 few, u32 many, u64 seed) {
-    const std::vector<Draw> draws = drawn(!from_left, std::min(n, kMost), seed);
+  /// Draws `n` paths, at most `kMost`, from one side or both.
+  void draw(bool left_too, bool right_too, u32 n, u64 seed) {
     slot_of_.assign(right_degrees_.size(), 0);
-    lists_.assign(1, {});
-    for (const Draw& draw : draws) {
-      if (from_left) want(draw.middle);
-      else want(neighbour(draw.middle, draw.first)), want(neighbour(draw.middle, draw.second));
+    starts_.assign(1, 0);
+    for (const bool from_left : {true, false}) {
+      if (!(from_left ? left_too : right_too)) continue;
+      draws_[from_left] = drawn(!from_left, std::min(n, kMost), seed);
+      for (const Draw& draw : draws_[from_left]) {
+        if (from_left) want(draw.middle);
+        else want(neighbour(draw.middle, draw.first)), want(neighbour(draw.middle, draw.second));
+      }
     }
     gather();
-    u32 with_few = 0, with_many = 0;
+    is_end_.assign(std::max<usize>(left_.size(), right_degrees_.size()), 0);
+  }
+  /// What becomes of the paths drawn from a side where a biclique has at least so many of the other
+  /// side's vertices, and of its own.
+  Crowd crowded(bool from_left, u32 others, u32 own) {
+    const std::vector<Draw>& draws = draws_[from_left];
+    const u64 enough = others;
+    Crowd found{};
     for (const Draw& draw : draws) {
       const auto end = [&](u32 place) { return from_left ? left_[list_of(draw.middle).begin()[place]] : list_of(neighbour(draw.middle, place)); };
-      const u32 shared = shared_by(end(draw.first), end(draw.second), few, many);
-      with_few += shared >= few, with_many += shared >= many;
+      const u32 n = from_left ? right_degrees_[draw.middle] : left_.degree(draw.middle);
+      const double early = n < own ? 0 : (n - own + 1.0) / n;
+      const u64 shared = shared_by(end(draw.first), end(draw.second), others, static_cast<u32>(std::min(4 * enough, u64{~0u})));
+      found.opened += early * (2 - early);
+      found.once += shared >= enough ? early : 0;
+      found.twice += shared >= 2 * enough ? early * early : 0;
+      found.far += shared >= 4 * enough ? early * early : 0;
     }
     const double all = std::max(static_cast<double>(draws.size()), 1.0);
-    return {with_few / all, with_many / all};
+    return {found.opened / all, found.once / all, found.twice / all, found.far / all};
   }
 
  private:
-  static constexpr u32 kMost = 127;  // both ends have a slot, whose number is a byte
+  static constexpr u32 kMost = 16'384;  // three lists a path have slots, whose numbers have 16 bits
 
   /// A vertex, and the places of two of its neighbours.
   struct Draw {
@@ -63,7 +84,7 @@ class PathSample {
   };
 
   u32 neighbour(u32 u, u32 place) const { return static_cast<u32>(left_.row[left_.start[u] + place]); }
-  Span list_of(u32 v) const { return span_of(lists_[slot_of_[v]]); }
+  Span list_of(u32 v) const { return {members_.data() + starts_[slot_of_[v] - 1], members_.data() + starts_[slot_of_[v]]}; }
 
   /// f(degree) for the vertices of a side.
   template <class F>
@@ -95,32 +116,48 @@ class PathSample {
   }
   void want(u32 v) {
     if (slot_of_[v]) return;
-    slot_of_[v] = static_cast<std::uint8_t>(lists_.size());
-    lists_.emplace_back().reserve(right_degrees_[v]);
+    slot_of_[v] = static_cast<std::uint16_t>(starts_.size());
+    starts_.push_back(starts_.back() + right_degrees_[v]);
   }
   /// Fills the lists that are wanted.
   void gather() {
-    if (lists_.size() == 1) return;
-    // Without branches on what an edge is, and not row by row: neither can be foretold.
+    if (starts_.size() == 1) return;
+    members_.resize(starts_.back());
+    std::vector<usize> next(starts_.begin(), starts_.end());
+    struct Member {
+      std::uint16_t slot;
+      std::int32_t u;
+    };
     constexpr usize kBlock = 4096;
-    std::vector<usize> found(kBlock);
-    std::int32_t u = 0;
-    for (usize first = 0, end = left_.n_edges(); first < end; first += kBlock) {
-      usize n = 0;
-      for (usize e = first; e < std::min(first + kBlock, end); ++e) {
-        found[n] = e;
-        n += slot_of_[static_cast<u32>(left_.row[e])] != 0;
+    std::vector<Member> found;
+    usize n = 0;
+    const auto write = [&] {
+      for (usize i = 0; i < n; ++i) members_[next[found[i].slot - 1]++] = found[i].u;
+      n = 0;
+    };
+    for (usize u = 0; u < left_.size(); ++u) {
+      const Span row = left_[static_cast<std::int32_t>(u)];
+      if (found.size() < n + row.size()) found.resize(n + row.size() + kBlock);
+      for (std::int32_t v : row) {  // without a branch on what it is, which cannot be foretold
+        const std::uint16_t slot = slot_of_[static_cast<u32>(v)];
+        found[n] = {slot, static_cast<std::int32_t>(u)};
+        n += slot != 0;
       }
-      for (usize i = 0; i < n; ++i) {
-        while (left_.start[u + 1] <= static_cast<std::int64_t>(found[i])) ++u;
-        lists_[slot_of_[static_cast<u32>(left_.row[found[i]])]].push_back(u);
-      }
+      if (n >= kBlock) write();
     }
+    write();
   }
   /// How many numbers are in both, up to `many`; or fewer than `few`, where there are no more.
-  static u32 shared_by(Span a, Span b, u32 few, u32 many) {
+  u32 shared_by(Span a, Span b, u32 few, u32 many) {
     if (a.size() > b.size()) std::swap(a, b);
+    if (a.size() < few) return 0;
     u32 n = 0;
+    if (b.size() < kFarLonger * a.size()) {  // without branches, which cannot be foretold
+      for (std::int32_t v : b) is_end_[static_cast<u32>(v)] = 1;
+      for (std::int32_t v : a) n += is_end_[static_cast<u32>(v)];
+      for (std::int32_t v : b) is_end_[static_cast<u32>(v)] = 0;
+      return n;
+    }
     for (const std::int32_t *x = a.begin(), *y = b.begin(); x != a.end() && n < many && n + (a.end() - x) >= few; ++x) {
       std::ptrdiff_t step = 1;
       while (step < b.end() - y && y[step] <= *x) step *= 2;
@@ -131,11 +168,15 @@ class PathSample {
     return n;
   }
 
+  static constexpr usize kFarLonger = 16;  // so many steps of two lists take as long as to look up one
   const Rows left_;
   std::vector<u32> right_degrees_;
   u64 from_left_ = 0, from_right_ = 0;  // paths
-  std::vector<std::uint8_t> slot_of_;   // of right vertices: where their lists are
-  std::vector<Ids> lists_;              // the first is nobody's
+  std::vector<Draw> draws_[2];
+  std::vector<std::uint16_t> slot_of_;  // of right vertices: which list is theirs, from 1 on
+  std::vector<usize> starts_;           // of the lists
+  Ids members_;
+  std::vector<std::uint8_t> is_end_;    // of either side
 };
 
 }  // namespace bicliq
