@@ -377,9 +377,8 @@ class Folder:
     def source(self, file: StoredFile, check: bool = True) -> Iterator[Any]:
         """Open a file for reading by pyarrow.
 
-        `file`: the file as its record names it. `check`: whether to compare its size and its
-        checksum first; otherwise its size only. Raises DamageError where it is not what its record
-        says, or is not there.
+        `file`: as its record names it. `check`: whether to compare its checksum, and not its size
+        alone. Raises DamageError where it is not what its record says, or is not there.
 
         A local file is mapped and hashed at memory speed (docs/decisions.md).
         """
@@ -388,7 +387,7 @@ class Folder:
 
     def open_source(self, file: StoredFile, check: bool = True) -> Any:
         """Open a file as `source` does; its caller closes it."""
-        with storage_errors("read", self.path_of(file.name)):
+        with storage_errors("read", self.path_of(file.name)), self._there(file):
             return self._opened(file, check)
 
     def _opened(self, file: StoredFile, check: bool) -> Any:
@@ -437,20 +436,26 @@ class Folder:
     def check(self, file: StoredFile) -> None:
         """Compare a file's size and checksum with its record; raises DamageError."""
         self._compare_size(file)
-        state = xxhash.xxh3_128()
-        path = self.path_of(file.name)
-        with storage_errors("read", path), self.fs.open(path, "rb") as source:
+        state, path = xxhash.xxh3_128(), self.path_of(file.name)
+        with storage_errors("read", path), self._there(file), self.fs.open(path, "rb") as source:
             while block := source.read(1 << 22):
                 state.update(block)
         self._compare(file, state.hexdigest())
+
+    @contextlib.contextmanager
+    def _there(self, file: StoredFile) -> Iterator[None]:
+        """Take a file that is removed while it is read for one that is missing."""
+        try:
+            yield
+        except FileNotFoundError:
+            raise self._misfit(file, None) from None
 
     def _compare(self, file: StoredFile, checksum: str) -> None:
         if checksum != file.checksum:
             raise self._misfit(file, f"its checksum is {checksum}")
 
     def _compare_size(self, file: StoredFile) -> None:
-        size = self._size(file.name)
-        if size != file.bytes:
+        if (size := self._size(file.name)) != file.bytes:
             raise self._misfit(file, size)
 
     def _misfit(self, file: StoredFile, found: str | int | None) -> DamageError:

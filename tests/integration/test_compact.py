@@ -304,12 +304,13 @@ def test_a_run_at_work_is_never_removed(history):
     assert at_work in store.runs()
 
 
+@pytest.mark.parametrize("place", ["/runs/{latest}/bicliques/", "edges.parquet"])
 @pytest.mark.parametrize("asked", [verify_store, lambda store: repair(store, load_settings(store=store.uri))])
-def test_what_a_prune_removes_while_it_is_read_is_no_damage(history, asked):
+def test_what_a_prune_removes_while_it_is_read_is_no_damage(history, asked, place):
     store = Store.open(history[0].store)
     latest = compact(store).run
 
-    with once(OPENS, f"/runs/{latest}/bicliques/", lambda: prune(store, 1, remove=True)) as pruned:
+    with once(OPENS, place.format(latest=latest), lambda: prune(store, 1, remove=True)) as pruned:
         found = asked(store)
     assert pruned
     if isinstance(found, StoreVerification):
