@@ -53,7 +53,7 @@ Consequents = Annotated[
 ]
 EmptyBaskets = Annotated[
     Literal["refuse", "count"],
-    typer.Option("--empty", help="Refuse lists without items, or count them among all baskets."),
+    typer.Option("--empty", help="Refuse lists without items, or count them."),
 ]
 Page = Annotated[
     str | None,
