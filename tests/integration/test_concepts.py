@@ -86,6 +86,13 @@ def test_names_without_a_cross_stay(form, tmp_path):
     assert len(nameless) == (form == "csv")
 
 
+def test_empty_lists_are_objects_by_their_keys_and_null_ones_are_counted():
+    for shop, name in (({"x": ["jam"], "y": []}, "y"), ([["jam"], []], 1)):
+        assert name in bicliq.concepts(shop).to_pandas()["extent"][0]
+    found = bicliq.concepts(pd.DataFrame({"basket": ["x", "y"], "items": [["jam"], None]}))
+    assert list(found.to_pandas()["extent"][0]) == ["x", None]
+
+
 def test_filters_choose_among_them():
     found = bicliq.concepts(WATER)
     assert len(found) == 8
