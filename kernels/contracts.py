@@ -300,6 +300,8 @@ class Packed:
         CSR of the left side.
     left, right : array or None
         The numbers of the vertices that were kept, where some were not.
+    paths
+        The extension's `Paths` of these arrays, where they were made by the way.
     """
 
     indptr: Int64Array
@@ -307,6 +309,7 @@ class Packed:
     n_right: int
     left: NDArray[Any] | None
     right: NDArray[Any] | None
+    paths: Any = None
 
     @classmethod
     def of(cls, indptr: Int64Array, indices: Int32Array, n_right: int) -> Packed:

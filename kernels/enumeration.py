@@ -26,13 +26,12 @@ from bicliq.kernels.contracts import (
     SmallerBatch,
     UInt64Array,
 )
-from bicliq.kernels.cpu import BicliqueStream, CpuSearch, Stream
+from bicliq.kernels.cpu import BicliqueStream, CpuSearch, Stream, load_extension
 from bicliq.kernels.cuda.enumeration import CudaSearch
 from bicliq.kernels.cuda.stream import CudaSmallerSearch, CudaStreamSearch
 from bicliq.kernels.errors import BackendError, memory_is_capacity
 from bicliq.kernels.machine import Backend, require_backend
 from bicliq.kernels.output import RowGroup, RowGroupLayout
-from bicliq.kernels.rows import occurrences, peel_rows
 from bicliq.kernels.side import side_of
 
 LARGEST_SIZE = 2**31 - 1
@@ -354,18 +353,14 @@ def _hashes_of(kept: Any, hashes: Any, n: int, name: str, ids: Int32Array) -> UI
 
 def _core(graph: Packed, min_left: int, min_right: int) -> Packed:
     """What is left of a graph without vertices that have too few edges for any biclique wanted."""
-    starts, columns, n_right = graph.csr
     if min_left == min_right == 1:
         return graph
-    rows_stay = np.diff(starts).min(initial=LARGEST_SIZE) >= min_right
-    if rows_stay and occurrences(columns, n_right).min(initial=LARGEST_SIZE) >= min_left:
+    core = load_extension().find_core(*graph.csr, min_right, min_left).result()
+    if core is None:
         return graph
-    starts, columns, _ = peel_rows(starts, columns.copy(), n_right, min_right, min_left)
-    left, right = np.flatnonzero(np.diff(starts)), np.flatnonzero(occurrences(columns, n_right))
-    place = np.zeros(n_right, np.int32)
-    place[right] = np.arange(len(right), dtype=np.int32)
-    numbers = (kept if of is None else of[kept] for of, kept in ((graph.left, left), (graph.right, right)))
-    return Packed(np.append(starts[left], starts[-1]), place[columns], len(right), *numbers)
+    indptr, indices, left, right, paths = core
+    left, right = (kept if of is None else of[kept] for of, kept in ((graph.left, left), (graph.right, right)))
+    return Packed(indptr, indices, len(right), left, right, paths)
 
 
 def chosen_side(
@@ -374,4 +369,4 @@ def chosen_side(
     """The side whose vertices are the roots: the one asked for, or the one with less to search."""
     if side != "auto":
         return "left" if side == "left" else "right"
-    return side_of(*graph.csr, min_left, min_right, backend)
+    return side_of(*graph.csr, min_left, min_right, backend, graph.paths)

@@ -90,11 +90,20 @@ def choose_side(
 
 
 def side_of(
-    starts: Int64Array, columns: Int32Array, n_columns: int, min_left: int, min_right: int, backend: Backend | str
+    starts: Int64Array,
+    columns: Int32Array,
+    n_columns: int,
+    min_left: int,
+    min_right: int,
+    backend: Backend | str,
+    paths: Any = None,
 ) -> Side:
-    """The same of arrays that are known to be a CSR matrix: to check them takes a tenth of it."""
+    """The same of arrays that are known to be a CSR matrix: to check them takes a tenth of it.
+
+    `paths`: the extension's `Paths` of these arrays, where somebody has them.
+    """
     least = {"left": min_left, "right": min_right}
-    paths = load_extension().Paths(starts, columns, n_columns)
+    paths = paths or load_extension().Paths(starts, columns, n_columns)
     chosen = _side_of_paths(len(starts) - 1, n_columns, len(columns), paths, least)
     if Backend(backend) is Backend.CUDA:
         return _side_for_warps(paths, chosen)

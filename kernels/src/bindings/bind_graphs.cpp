@@ -76,8 +76,9 @@ nb::object rewire(const Wide& indptr, const Values& indices, u64 seed, u32 passe
 class Paths {
  public:
   Paths(const Wide& indptr, const Values& indices, u32 n_right)
-      : indptr_(indptr), indices_(indices),
-        sample_(without_lock([&, rows = rows_of(indptr, indices)] { return PathSample(rows, n_right, hear_interrupts); })) {}
+      : Paths(indptr, indices, without_lock([&, rows = rows_of(indptr, indices)] { return other_degrees(rows, n_right, hear_interrupts); })) {}
+  Paths(const Wide& indptr, const Values& indices, std::vector<u32> right_degrees)
+      : indptr_(indptr), indices_(indices), sample_(rows_of(indptr, indices), std::move(right_degrees)) {}
   const PathSample& sample() const { return sample_; }
   void draw(bool left_too, bool right_too, u32 n, u64 seed) {
     without_lock([&] { sample_.draw(left_too, right_too, n, seed); });
@@ -126,8 +127,22 @@ auto* transpose(const Wide& indptr, const Values& indices, std::size_t n_right, 
 /// A core, written over the rows of its graph.
 auto* peel_rows(const Wide& indptr, const Written& indices, u32 n_right, i64 least_left, i64 least_right) {
   return begin_pass<Peeled>(indptr, indices, [=, to = indices.data()](Peeled& found, const Rows& rows, const Check& check) {
-    found = peel(rows, to, n_right, least_left, least_right, check);
+    std::vector<u32> degree = other_degrees(rows, n_right, check);
+    found = peel(rows, to, degree, least_left, least_right, check);
   });
+}
+/// A core, its vertices numbered anew.
+auto* find_core(const Wide& indptr, const Values& indices, u32 n_right, i64 least_left, i64 least_right) {
+  return begin_pass<Core>(indptr, indices, [=](Core& found, const Rows& rows, const Check& check) {
+    found = core_of(rows, n_right, least_left, least_right, check);
+  });
+}
+/// (indptr, indices, numbers of left and of right vertices, paths); None: the graph is its own core.
+nb::object told(Core core) {
+  if (core.is_whole) return nb::none();
+  nb::object indptr = numpy_of(std::move(core.rows.start)), indices = numpy_of(std::move(core.rows.row));
+  Paths paths(nb::cast<Wide>(indptr), nb::cast<Values>(indices), std::move(core.right_degrees));
+  return nb::make_tuple(indptr, indices, numpy_of(std::move(core.left)), numpy_of(std::move(core.right)), std::move(paths));
 }
 auto* count_two_steps(const Wide& indptr, const Values& indices, u32 n_right) {
   return begin_pass<PathCounts>(indptr, indices, [=](PathCounts& found, const Rows& rows, const Check& check) { found = count_paths(rows, n_right, check); });
@@ -157,12 +172,14 @@ void bind_graphs(nb::module_& module) {
   bind_pass<RootCuts>(module, "RootCutting", [](RootCuts& c) { return arrays_of(std::move(c.start), std::move(c.bytes)); });
   bind_pass<OwnRows>(module, "Transposition", [](OwnRows& r) { return arrays_of(std::move(r.start), std::move(r.row)); });
   bind_pass<Peeled>(module, "Peeling", [](Peeled& p) { return nb::make_tuple(numpy_of(std::move(p.start)), p.rounds); });
+  bind_pass<Core>(module, "CoreFinding", [](Core& c) { return told(std::move(c)); });
   bind_pass<PathCounts>(module, "PathCounting", [](PathCounts& p) { return arrays_of(std::move(p.left), std::move(p.right)); });
   bind_pass<Components>(module, "Connecting", [](Components& c) { return numpy_of(std::move(c.first)); });
   module.def("group_roots", &group_roots, "indptr"_a, "indices"_a, "row_bytes"_a, "cost"_a, "partitions"_a);
   module.def("cut_roots", &cut, "indptr"_a, "indices"_a, "row_bytes"_a, "sequence"_a, "cuts"_a, "budget"_a);
   module.def("transpose", &transpose, "indptr"_a, "indices"_a, "n_right"_a, "order"_a.none());
   module.def("peel", &peel_rows, "indptr"_a, "indices"_a, "n_right"_a, "least_left"_a, "least_right"_a);
+  module.def("find_core", &find_core, "indptr"_a, "indices"_a, "n_right"_a, "least_left"_a, "least_right"_a);
   module.def("count_paths", &count_two_steps, "indptr"_a, "indices"_a, "n_right"_a);
   module.def("connect", &connect, "indptr"_a, "indices"_a, "n_right"_a);
 }

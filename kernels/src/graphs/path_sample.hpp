@@ -8,8 +8,8 @@
 //
 // Method: a path is drawn by its middle, in proportion to the pairs of its neighbours, then two of
 // these. The lists of the right vertices that are needed, as middles or as ends, come from a pass
-// over all edges, for both sides at once. Cost: a pass over the edges, another one to sample, and
-// the lists of the sample.
+// over all edges, for both sides at once. Cost: a pass over the edges to sample, and the lists of
+// the sample.
 #pragma once
 
 #include "graphs/rows.hpp"
@@ -30,9 +30,8 @@ struct Crowd {
 
 class PathSample {
  public:
-  template <class Check>
-  PathSample(const Rows& left, u32 n_right, const Check& check) : left_(left), right_degrees_(n_right, 0) {
-    each_edge(left.n_edges(), check, [this](u64 e) { ++right_degrees_[static_cast<u32>(left_.row[e])]; });
+  /// `right_degrees`: of the right vertices of these rows, as `other_degrees` has them.
+  PathSample(const Rows& left, std::vector<u32> right_degrees) : left_(left), right_degrees_(std::move(right_degrees)) {
     each_degree(true, [this](u64 d) { from_right_ += d * d; });
     each_degree(false, [this](u64 d) { from_left_ += d * d; });
   }

@@ -12,7 +12,9 @@
 
 #include "graphs/csr.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -24,14 +26,15 @@ struct Peeled {
   std::int64_t rounds = 0;          // passes that dropped something
 };
 
-/// `to` has room for all edges, and may be where they are. `check` is called now and then, and may
-/// end it by an exception.
+/// `to` has room for all edges, and may be where they are; `degree` is that of the right vertices,
+/// and then right for those that stay. `check` is called now and then, and may end it by an
+/// exception.
 template <class Check>
-Peeled peel(const Rows& rows, std::int32_t* to, std::size_t n_right, std::int64_t least_left, std::int64_t least_right, const Check& check) {
+Peeled peel(const Rows& rows, std::int32_t* to, std::vector<u32>& degree, std::int64_t least_left, std::int64_t least_right, const Check& check) {
   Peeled found{std::vector<std::int64_t>(rows.start, rows.start + rows.n + 1), 0};
-  std::vector<u32> degree = other_degrees(rows, n_right, check);
   const std::int32_t* row = rows.row;
-  for (bool again = true; again; row = to) {
+  for (bool again = true; again; row = to) {  // until no vertex falls below its bound
+    again = false;
     std::int64_t begin = 0, end = 0;
     each_vertex(static_cast<u32>(rows.n), check, [&](u32 u) {
       const std::int64_t last = found.start[u + std::size_t{1}], first = end;
@@ -41,15 +44,52 @@ Peeled peel(const Rows& rows, std::int32_t* to, std::size_t n_right, std::int64_
         end += std::int64_t{degree[static_cast<u32>(v)]} >= least_right;
       }
       if (end - first < least_left) {  // the edges of a row that goes are taken from those that stay
-        for (std::int64_t e = first; e < end; ++e) --degree[static_cast<u32>(to[e])];
+        for (std::int64_t e = first; e < end; ++e) again |= --degree[static_cast<u32>(to[e])] + std::int64_t{1} == least_right;
         end = first;
       }
       found.start[u + std::size_t{1}] = end;
     });
-    again = end < begin;
-    found.rounds += again;
+    found.rounds += end < begin;
   }
   return found;
+}
+
+/// The same with its vertices numbered anew.
+struct Core {
+  bool is_whole = false;           // nothing goes: then there are no rows here, and no old numbers
+  OwnRows rows;                    // of the left side
+  std::vector<std::int32_t> left;  // old numbers, ascending
+  std::vector<std::int32_t> right;
+  std::vector<u32> right_degrees;
+};
+
+template <class Check>
+Core core_of(const Rows& rows, std::size_t n_right, std::int64_t least_left, std::int64_t least_right, const Check& check) {
+  Core core;
+  std::vector<u32>& degree = core.right_degrees = other_degrees(rows, n_right, check);
+  core.is_whole = std::all_of(degree.begin(), degree.end(), [=](u32 d) { return d >= least_right; });
+  for (u32 u = 0; core.is_whole && u < rows.n; ++u) core.is_whole = rows.degree(u) >= least_left;
+  if (core.is_whole) return core;
+  const std::unique_ptr<std::int32_t[]> to(new std::int32_t[rows.n_edges()]);
+  const std::vector<std::int64_t> start = peel(rows, to.get(), degree, least_left, least_right, check).start;
+  std::vector<std::int32_t> number(n_right);
+  u32 n = 0;
+  for (std::size_t v = 0; v < n_right; ++v) {
+    if (degree[v] < least_right) continue;
+    core.right.push_back(static_cast<std::int32_t>(v));
+    degree[n] = degree[v];
+    number[v] = static_cast<std::int32_t>(n++);
+  }
+  degree.resize(n);
+  core.rows.start.assign(1, 0);
+  for (u32 u = 0; u < rows.n; ++u) {
+    if (start[u] == start[u + std::size_t{1}]) continue;
+    core.left.push_back(static_cast<std::int32_t>(u));
+    core.rows.start.push_back(start[u + std::size_t{1}]);
+  }
+  core.rows.row.resize(static_cast<std::size_t>(start.back()));
+  each_edge(core.rows.row.size(), check, [&](u64 e) { core.rows.row[e] = number[static_cast<u32>(to[e])]; });
+  return core;
 }
 
 /// For each vertex the sum of the degrees of its neighbours.
