@@ -120,7 +120,7 @@ collect: setup-dev
 nightly:
 	rm -f .venv/installed-dev
 	$(MAKE) setup-dev FAST=all
-	BICLIQ_NIGHTLY=1 $(PYTEST)
+	BICLIQ_NIGHTLY=1 $(PYTEST) -o timeout=1800
 	$(MAKE) mutants
 mutants: setup-dev
 	$(BIN)/python -m tests.mutants
