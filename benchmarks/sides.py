@@ -12,10 +12,9 @@ from typing import Any
 
 from benchmarks.graphs import read_graph_file
 from bicliq import kernels
-from bicliq.kernels.contracts import Side
+from bicliq.kernels.contracts import Packed, Side
+from bicliq.kernels.enumeration import core_of
 from bicliq.kernels.side import side_of
-from bicliq.pipeline.graphs.bipartite import BipartiteGraph
-from bicliq.pipeline.graphs.reduce import reduce
 
 SIZES = (1, 2, 5, 10, 20, 30)
 MOST = 4.0  # seconds of the chosen side; the pair is left out that takes longer
@@ -71,13 +70,13 @@ def measure_sides(graphs: dict[str, Path]) -> Iterator[MeasuredSide]:
     for name, path in graphs.items():
         whole = read_graph_file(path)
         for sizes in itertools.product(SIZES, SIZES):
-            graph = reduce(whole, *sizes).graph
-            if graph.n_edges and (measured := _measured(name, graph, *sizes)):
+            core = core_of(Packed.of(whole.indptr, whole.indices, whole.n_right), *sizes)
+            if core.indices.size and (measured := _measured(name, core, *sizes)):
                 yield measured
 
 
-def _measured(name: str, graph: BipartiteGraph, min_left: int, min_right: int) -> MeasuredSide | None:
-    csr = graph.indptr, graph.indices, graph.n_right
+def _measured(name: str, core: Packed, min_left: int, min_right: int) -> MeasuredSide | None:
+    csr = core.csr
 
     def seconds(side: Side, limit: float) -> float:
         started = time.process_time()
@@ -97,7 +96,7 @@ def _measured(name: str, graph: BipartiteGraph, min_left: int, min_right: int) -
     chosen = other = estimate = math.inf
     for _ in range(RUNS):  # by turns, since what else the machine does comes and goes
         started = time.process_time()
-        side = side_of(*csr, min_left, min_right, "cpu")
+        side = side_of(*csr, min_left, min_right, "cpu", core.paths)
         estimate = min(estimate, time.process_time() - started)
         chosen = min(chosen, seconds(side, MOST))
         if chosen > MOST:

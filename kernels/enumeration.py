@@ -318,7 +318,7 @@ def checked_request(
     graph = Packed.of(starts, columns, n_columns)
     least = checked["min_left"], checked["min_right"]
     if roots is None and peels:
-        graph = _core(graph, *least)
+        graph = core_of(graph, *least)
     chosen = chosen_side(side, graph, backend, *least)
     wanted = None if roots is None else checked_roots(roots, n_left if chosen == "left" else n_columns)
     left = _ids_of(graph.left, left_ids, n_left, "left_ids")
@@ -351,7 +351,7 @@ def _hashes_of(kept: Any, hashes: Any, n: int, name: str, ids: Int32Array) -> UI
     return array if kept is None else array[kept]
 
 
-def _core(graph: Packed, min_left: int, min_right: int) -> Packed:
+def core_of(graph: Packed, min_left: int, min_right: int) -> Packed:
     """What is left of a graph without vertices that have too few edges for any biclique wanted."""
     if min_left == min_right == 1:
         return graph

@@ -125,36 +125,38 @@ class PathSample {
     std::vector<usize> next(starts_.begin(), starts_.end());
     struct Member {
       std::uint16_t slot;
-      std::int32_t u;
+      u32 place;  // among the edges of a block
     };
     constexpr usize kBlock = 4096;
-    std::vector<Member> found;
-    usize n = 0;
-    const auto write = [&] {
-      for (usize i = 0; i < n; ++i) members_[next[found[i].slot - 1]++] = found[i].u;
-      n = 0;
-    };
-    for (usize u = 0; u < left_.size(); ++u) {
-      const Span row = left_[static_cast<std::int32_t>(u)];
-      if (found.size() < n + row.size()) found.resize(n + row.size() + kBlock);
-      for (std::int32_t v : row) {  // without a branch on what it is, which cannot be foretold
-        const std::uint16_t slot = slot_of_[static_cast<u32>(v)];
-        found[n] = {slot, static_cast<std::int32_t>(u)};
+    std::vector<Member> found(kBlock);
+    std::int32_t u = 0;
+    for (usize first = 0; first < left_.n_edges(); first += kBlock) {
+      const u32 size = static_cast<u32>(std::min(kBlock, left_.n_edges() - first));
+      usize n = 0;
+      for (u32 i = 0; i < size; ++i) {  // without a branch on what it is, which cannot be foretold
+        const std::uint16_t slot = slot_of_[static_cast<u32>(left_.row[first + i])];
+        found[n] = {slot, i};
         n += slot != 0;
       }
-      if (n >= kBlock) write();
+      for (usize i = 0; i < n; ++i) {
+        while (left_.start[u + 1] <= static_cast<std::int64_t>(first + found[i].place)) ++u;
+        members_[next[found[i].slot - 1]++] = u;
+      }
     }
-    write();
   }
-  /// How many numbers are in both, up to `many`; or fewer than `few`, where there are no more.
+  /// How many numbers are in both, or at least `many`; or fewer than `few`, where there are no more.
   u32 shared_by(Span a, Span b, u32 few, u32 many) {
     if (a.size() > b.size()) std::swap(a, b);
     if (a.size() < few) return 0;
     u32 n = 0;
-    if (b.size() < kFarLonger * a.size()) {  // without branches, which cannot be foretold
-      for (std::int32_t v : b) is_end_[static_cast<u32>(v)] = 1;
-      for (std::int32_t v : a) n += is_end_[static_cast<u32>(v)];
-      for (std::int32_t v : b) is_end_[static_cast<u32>(v)] = 0;
+    if (b.size() < kFarLonger * a.size()) {  // a piece at a time, without branches, which cannot be foretold
+      for (const std::int32_t *x = a.begin(), *y = b.begin(); x != a.end() && n < many;) {
+        const std::int32_t* const x_end = a.end() - x < kPiece ? a.end() : x + kPiece;
+        const std::int32_t* const y_end = std::upper_bound(y, b.end(), x_end[-1]);
+        for (const std::int32_t* of = y; of != y_end; ++of) is_end_[static_cast<u32>(*of)] = 1;
+        for (; x != x_end; ++x) n += is_end_[static_cast<u32>(*x)];
+        for (; y != y_end; ++y) is_end_[static_cast<u32>(*y)] = 0;
+      }
       return n;
     }
     for (const std::int32_t *x = a.begin(), *y = b.begin(); x != a.end() && n < many && n + (a.end() - x) >= few; ++x) {
@@ -168,6 +170,7 @@ class PathSample {
   }
 
   static constexpr usize kFarLonger = 16;  // so many steps of two lists take as long as to look up one
+  static constexpr std::ptrdiff_t kPiece = 256;
   const Rows left_;
   std::vector<u32> right_degrees_;
   u64 from_left_ = 0, from_right_ = 0;  // paths
