@@ -137,7 +137,7 @@ auto* find_core(const Wide& indptr, const Values& indices, u32 n_right, i64 leas
     found = core_of(rows, n_right, least_left, least_right, check);
   });
 }
-/// (indptr, indices, numbers of left and of right vertices, paths); None: the graph is its own core.
+/// (indptr, indices, numbers of left vertices and of right ones, paths); None: it is its own core.
 nb::object told(Core core) {
   if (core.is_whole) return nb::none();
   nb::object indptr = numpy_of(std::move(core.rows.start)), indices = numpy_of(std::move(core.rows.row));

@@ -144,7 +144,7 @@ class PathSample {
       }
     }
   }
-  /// How many numbers are in both, or at least `many`; or fewer than `few`, where there are no more.
+  /// How many numbers are in both, or at least `many`; fewer than `few`, where there are no more.
   u32 shared_by(Span a, Span b, u32 few, u32 many) {
     if (a.size() > b.size()) std::swap(a, b);
     if (a.size() < few) return 0;
