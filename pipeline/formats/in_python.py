@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
 from typing import Any
@@ -161,10 +161,11 @@ def _number(value: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def array_of_values(name: str, column: str, values: Any) -> Any:
+def array_of_values(name: str, column: str, values: Any, place: Callable[[int], str] = "row {}".format) -> Any:
     """A column of Python or pandas values as Arrow; NaN means missing, as in pandas.
 
-    Raises InputError where their types differ, or Arrow has none for them.
+    `place`: where a value is, in words. Raises InputError where their types differ, or Arrow has
+    none for them.
     """
     if str(getattr(values, "dtype", "")).startswith("Sparse["):
         values = values.sparse.to_dense()
@@ -177,7 +178,7 @@ def array_of_values(name: str, column: str, values: Any) -> Any:
             f"{name}, column {column}: a whole number is beyond 64 bits; make text of all, as with str"
         ) from None
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InputError(f"{name}, {_mixed(column, values) or f'column {column}: {brief(error)}'}") from None
+        raise InputError(f"{name}, {_mixed(column, values, place) or f'column {column}: {brief(error)}'}") from None
 
 
 def _refuse_tuples(name: str, column: str, values: Any) -> None:
@@ -198,7 +199,7 @@ def _is_missing(value: Any) -> bool:
     return named or (isinstance(value, numbers.Number) and bool(value != value))
 
 
-def _mixed(column: str, values: Any) -> str | None:
+def _mixed(column: str, values: Any, place: Callable[[int], str]) -> str | None:
     """Where the type of a column changes, in words; None where it does not."""
     first: Any = None
     for row, value in enumerate(values):
@@ -207,7 +208,7 @@ def _mixed(column: str, values: Any) -> str | None:
         if first is not None and type(value) is not type(first):
             kinds = type(value).__name__, type(first).__name__
             return (
-                f"row {row}, column {column}: {shown(value)} is of type {kinds[0]}, and those before it are {kinds[1]};"
+                f"{place(row)}, column {column}: {shown(value)} is of type {kinds[0]}, and those before it are {kinds[1]};"
                 f" make them one type, as with str"
             )
         first = value if first is None else first

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -23,6 +23,8 @@ KEYED = 1000
 """Objects whose keys are looked at to find out what keys there are."""
 
 Object = dict[str, Any]
+Placed = tuple[str, Object]
+"""An object, after the place where it stands, in words."""
 
 
 def open_json_lines(source: str, size: int, settings: IngestSettings) -> EdgeSource:
@@ -42,11 +44,17 @@ def open_json_lines(source: str, size: int, settings: IngestSettings) -> EdgeSou
 
 def json_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     """Batches of the objects; a list is as many rows, and a key that is not there null."""
-    lines = TextLines(source.uri, source.settings)
-    yield from map(lines.told, typed_batches(source, _batches(source, lines)))
+    lines, places = TextLines(source.uri, source.settings), list[str]()
+
+    def placed(_: int) -> Callable[[int], str]:
+        of_batch = tuple(places)
+        return lambda row: f"{source.uri}, {of_batch[row]}"
+
+    yield from map(lines.told, typed_batches(source, _batches(source, lines, places), placed))
 
 
-def _batches(source: EdgeSource, numbered: TextLines) -> Iterator[pa.RecordBatch]:
+def _batches(source: EdgeSource, numbered: TextLines, places: list[str]) -> Iterator[pa.RecordBatch]:
+    """Batches of the columns that are wanted; `places` holds those of the rows of the last one."""
     objects = _objects(source.uri, numbered)
     assert source.layout is not None
     names = [name for name in dict.fromkeys(source.columns.values()) if name not in source.layout.keys]
@@ -59,10 +67,11 @@ def _batches(source: EdgeSource, numbered: TextLines) -> Iterator[pa.RecordBatch
                 kinds[name] = column.type if pa.types.is_null(known) else known
             elif _is_text(known) != _is_text(column.type):
                 raise InputError(
-                    f"{source.uri}, from line {some[0][0]}: the values of {shown(name)} are of type {column.type}, and those"
+                    f"{source.uri}, from {some[0][0]}: the values of {shown(name)} are of type {column.type}, and those"
                     f" before it {known}; make them one type"
                 )
         batch = with_keys(pa.record_batch(columns), source.layout)
+        places[:] = [place for place, _ in some]
         yield batch
     if numbered.noted:  # below the last full batch
         yield batch.slice(0, 0)
@@ -72,37 +81,34 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or (pa.types.is_list(kind) and pa.types.is_string(kind.value_type)))
 
 
-def _array(uri: str, name: str, objects: Sequence[tuple[int, Object]]) -> pa.Array:
+def _array(uri: str, name: str, objects: Sequence[Placed]) -> pa.Array:
     values = [found.get(name) for _, found in objects]
-    for (number, _), value in zip(objects, values, strict=True):
+    for (place, _), value in zip(objects, values, strict=True):
         if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, dict | list) for one in value)):
             raise InputError(
-                f"{uri}, line {number}: {shown(name)} is {shown(json.dumps(value))}, and an id is text or a whole number, or"
+                f"{uri}, {place}: {shown(name)} is {shown(json.dumps(value))}, and an id is text or a whole number, or"
                 " a list of them; write what is inside on its own, as jq -c '{user: .user.id, item}' does"
             )
     if any(isinstance(value, list) for value in values):  # one item may stand without brackets
         values = [value if value is None or isinstance(value, list) else [value] for value in values]
-    return array_of_values(uri, name, values)
+    return array_of_values(uri, name, values, lambda row: objects[row][0])
 
 
-def _objects(uri: str, numbered: TextLines) -> Iterator[tuple[int, Object]]:
-    """Numbered lines as objects; the objects of an array have the number of its first line."""
+def _objects(uri: str, numbered: TextLines) -> Iterator[Placed]:
+    """The object of each line, or those of an array."""
     lines = ((number, line) for number, line in numbered if line.strip())
     for number, line in lines:
         if line.lstrip().startswith("["):
-            whole = "\n".join([line, *(more for _, more in lines)])
-            yield from ((number, found) for found in _checked(uri, number, _parsed(uri, number, whole)))
+            whole = _parsed(uri, number, "\n".join([line, *(more for _, more in lines)]))
+            yield from (_checked(uri, f"object {at}", found) for at, found in enumerate(whole, 1))
             return
-        yield from ((number, found) for found in _checked(uri, number, [_parsed(uri, number, line)]))
+        yield _checked(uri, f"line {number}", _parsed(uri, number, line))
 
 
-def _checked(uri: str, number: int, values: Iterable[Any]) -> Iterator[Object]:
-    for value in values:
-        if not isinstance(value, dict):
-            raise InputError(
-                f'{uri}, line {number}: {shown(value)} is no object; a line holds one, as {{"user": 1, …}}'
-            )
-        yield value
+def _checked(uri: str, place: str, value: Any) -> Placed:
+    if not isinstance(value, dict):
+        raise InputError(f'{uri}, {place}: {shown(value)} is no object; write one there, as {{"user": 1, …}}')
+    return place, value
 
 
 def _parsed(uri: str, number: int, text: str) -> Any:

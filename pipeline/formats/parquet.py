@@ -162,16 +162,21 @@ def with_keys(rows: Rows, layout: Layout | None) -> Rows:
     return rows
 
 
-def typed_batches(source: EdgeSource, batches: Iterable[pa.RecordBatch]) -> Iterator[EdgeBatch]:
-    """Labels, weights and times of batches whose columns have types; rows are counted from 0.
+def typed_batches(
+    source: EdgeSource, batches: Iterable[pa.RecordBatch], placed: Callable[[int], Callable[[int], str]] | None = None
+) -> Iterator[EdgeBatch]:
+    """Labels, weights and times of batches whose columns have types.
 
-    A row with a list of labels is as many rows.
+    A row with a list of labels is as many rows. `placed`: by how many rows came before a batch,
+    what says where its rows are; by default they are counted from 0.
     """
+    placed = placed or partial(_counted, source.uri)
     first = 0
     for batch in batches:
         given = {role: batch.column(name) for role, name in source.columns.items()}
         given, rows, noted, empty = _without_lists(source, given)
-        place = partial(_place, source.uri, first, rows)
+        place_given = placed(first)
+        place = place_given if rows is None else partial(_place, place_given, rows)
         columns: dict[str, pa.Array] = {}
         stripped = 0
         for role, column in given.items():
@@ -180,13 +185,17 @@ def typed_batches(source: EdgeSource, batches: Iterable[pa.RecordBatch]) -> Iter
         noted = {**noted, "stripped": stripped} if stripped else noted
         if "time" in given and source.settings.in_step is not None:
             noted = {**noted, **told_of(given["time"])}
-        where = _place(source.uri, first, None, empty) if empty >= 0 else ""
+        where = place_given(empty) if empty >= 0 else ""
         yield EdgeBatch(pa.record_batch(columns), place, noted=noted, empty=where)
         first += batch.num_rows
 
 
-def _place(uri: str, first: int, rows: pa.Array | None, row: int) -> str:
-    return f"{uri}, row {first + (row if rows is None else rows[row].as_py())}"
+def _counted(uri: str, first: int) -> Callable[[int], str]:
+    return lambda row: f"{uri}, row {first + row}"
+
+
+def _place(place_given: Callable[[int], str], rows: pa.Array, row: int) -> str:
+    return place_given(rows[row].as_py())
 
 
 def _without_lists(

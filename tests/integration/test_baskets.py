@@ -118,7 +118,7 @@ def test_an_empty_basket_in_memory_is_refused_with_its_place_or_counted(baskets,
     ("place", "text", "options", "counted"),
     [
         ("shop.dat, line 2: the basket is empty (2 of 4 are)", "jam,tea\n\n\ntea\n", ["--format", "baskets"], 4),
-        ("shop.jsonl, row 1", '{"b": 1, "i": ["jam"]}\n{"b": 2, "i": []}\n', [], 2),
+        ("shop.jsonl, line 2", '{"b": 1, "i": ["jam"]}\n{"b": 2, "i": []}\n', [], 2),
         ("shop.gmt, line 2", "set\tof\tTP53\nnone\tof\n", [], 2),
         ("shop.csv, line 3", "b,i\n1,[jam]\n2,[]\n3,[tea]\n", ["--split", ","], 3),
     ],
