@@ -18,6 +18,9 @@ MOST_UNPRUNED = 2  # pairs that share less are no nodes in any case
 # What a path costs to search where its ends share enough, twice and four times that, which leaves
 # more and more below them: so many times what it costs when a root is built.
 SEARCHED = (2, 6, 30)
+# A crowded side stays the better one as long as so much of its paths has ends that share enough,
+# and so little of the side is asked for.
+HARDLY_PRUNED, LOW = 0.5, 0.02
 SAMPLED_PATHS = 320
 HOPELESS, DOUBTFUL = 14, 2  # times the paths of a side: the other is not sampled, or not together with it
 
@@ -50,6 +53,8 @@ def choose_side(
     and many where they share several times that, by a seeded sample (`src/graphs/path_sample.hpp`).
     A threshold of the roots' own side prunes as well: of the vertices beside a row the last ones
     begin nothing that is large enough, so a path counts less, the more so the deeper it leads.
+    A crowded side of which little is asked for stays the better one while most of its pairs share
+    enough.
 
     Parameters
     ----------
@@ -117,9 +122,13 @@ def side_of(
         n_rows = n_columns if side == "left" else len(starts) - 1
         return n_paths(side) - n_rows * (least[side] - 1.0) ** 2  # none of the last of a row is a root
 
-    def cost(side: Side) -> float:
+    def shares(side: Side) -> tuple[float, ...]:
         others = least["right" if side == "left" else "left"]
-        opened, *searched = paths.crowded(side == "left", max(others, MOST_UNPRUNED), least[side])
+        found: tuple[float, ...] = paths.crowded(side == "left", max(others, MOST_UNPRUNED), least[side])
+        return found
+
+    def cost(side: Side) -> float:
+        opened, *searched = shares(side)
         return n_paths(side) * float(opened + sum(map(mul, SEARCHED, searched)))
 
     other: Side = "right" if chosen == "left" else "left"
@@ -127,6 +136,10 @@ def side_of(
         return chosen
     both = n_paths(other) < DOUBTFUL * n_paths(chosen)  # one pass over the edges
     paths.draw(both or chosen == "left", both or chosen == "right", SAMPLED_PATHS, SEED)
+    n_chosen = len(starts) - 1 if chosen == "left" else n_columns
+    is_crowded = n_paths(other) < n_paths(chosen) and least[chosen] <= LOW * n_chosen
+    if is_crowded and shares(chosen)[1] >= HARDLY_PRUNED:
+        return chosen
     of_chosen = cost(chosen)
     if not both:
         if least_cost(other) >= of_chosen:

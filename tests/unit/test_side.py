@@ -29,6 +29,13 @@ def test_where_pairs_are_narrow_it_is_the_side_of_the_cpu() -> None:
         assert on_cpu == on_gpu
 
 
+def test_a_crowded_side_is_taken_while_little_is_asked_of_it_and_little_of_it_is_pruned() -> None:
+    cells = np.random.default_rng(1).random((2000, 60)) < np.linspace(0.3, 1, 60)
+    csr = np.append(0, cells.sum(axis=1).cumsum()), np.nonzero(cells)[1], 60
+    chosen = [kernels.choose_side(*csr, min_left=a, min_right=b) for a, b in ((1, 1), (40, 8), (41, 8), (1, 30))]
+    assert chosen == ["left", "left", "right", "right"]
+
+
 def test_a_side_of_far_more_paths_is_never_taken() -> None:
     indices = np.tile(np.arange(2000, dtype=np.int32), 2)  # two left vertices with 2,000 others in common
     assert kernels.choose_side(np.array([0, 2000, 4000]), indices, 2000, backend="cuda") == "left"
