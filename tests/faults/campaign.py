@@ -31,6 +31,7 @@ from bicliq.pipeline.stages.verify import verify_store
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from tests.faults.commands import COMMANDS, PATIENCE, Cluster, Table, write_tables
+from tests.forked import Forked
 
 WRITERS = ["run", "update", "count", "clique", "resume", "watch", "compact"]
 
@@ -176,7 +177,7 @@ class Stage:
             if cluster is not None:
                 cluster.close()
 
-    def _begin(self, fault: Fault, store: Path, cluster: Cluster | None) -> subprocess.Popen[str]:
+    def _begin(self, fault: Fault, store: Path, cluster: Cluster | None) -> subprocess.Popen[str] | Forked:
         expected = self.undisturbed(fault.command)
         variables, more = {}, []
         if fault.kind in ("the disk breaks", "the clock jumps"):
@@ -196,7 +197,7 @@ class Stage:
         address = "" if cluster is None else cluster.address
         return self.table.start(fault.command, store, *more, scheduler=address, **variables)
 
-    def _wait_for_the_moment(self, fault: Fault, process: subprocess.Popen[str], store: Path) -> None:
+    def _wait_for_the_moment(self, fault: Fault, process: subprocess.Popen[str] | Forked, store: Path) -> None:
         if fault.kind in CUT_SHORT:
             return
         expected = self.undisturbed(fault.command)

@@ -19,7 +19,9 @@ import numpy as np
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.store.states import latest_run
+from tests import forked
 from tests.faults.network import Line
+from tests.forked import Forked
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 180
@@ -158,15 +160,18 @@ class Table:
 
     def start(
         self, command: str, store: Path, *more: str, scheduler: str = "", **variables: str
-    ) -> subprocess.Popen[str]:
-        """Give a command, and do not wait."""
+    ) -> subprocess.Popen[str] | Forked:
+        """Give a command, and do not wait: it begins anew where it starts workers or a variable
+        says what it loads."""
         line = COMMANDS[command].line
         run = latest_run(Store.open(str(store))) if "{run}" in line else ""
         tables = {name: self.folder / file for name, file in TABLES.items()}
         named = {**tables, "run": run, "scheduler": scheduler}
-        words = [word.format(**named) for word in line.split()]
+        words = [*(word.format(**named) for word in line.split()), "--store", str(store), "--json", *more]
+        if not variables and not any(option in line for option in ("--workers", "--scheduler", "--prefect")):
+            return forked.command(*words)
         return subprocess.Popen(
-            [sys.executable, "-m", "bicliq.flows.cli", *words, "--store", str(store), "--json", *more],
+            [sys.executable, "-m", "bicliq.flows.cli", *words],
             cwd=ROOT,
             env={**os.environ, **self.variables, **variables},
             stdout=subprocess.PIPE,

@@ -1,22 +1,19 @@
 """Two different commands at once on one store, each killed or not: nothing is lost or partial.
 
-Commands are those of the command line, in processes that a server forks, which has loaded the
-library: a trial takes a second or two instead of ten.
+Commands are those of the command line, in processes that a server forks (`tests.forked`): a trial
+takes a second or two instead of ten.
 """
 
 from __future__ import annotations
 
 import contextlib
-import io
 import itertools
 import json
-import multiprocessing as mp
-import os
 import shutil
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import Any
 
 import fsspec
@@ -33,6 +30,7 @@ from bicliq.pipeline.store.taken import all_taken
 from bicliq.pipeline.versions.sources import name_of_key
 from tests.faults.campaign import NOT_PUBLISHED
 from tests.faults.commands import PATIENCE
+from tests.forked import Forked, command
 from tests.integration.killed import killed
 
 COMMANDS = {
@@ -65,9 +63,6 @@ compact(Store.open(given[0]))
 """
 PREPARED = ["a run that is cut off", "a compaction that is cut off"]
 """What waits to be resumed in the store that commands find."""
-
-SERVER = mp.get_context("forkserver")
-SERVER.set_forkserver_preload(["tests.faults.pairs_loaded"])
 
 
 @dataclass(frozen=True)
@@ -108,20 +103,6 @@ def trials(seed: int, n: int) -> list[Trial]:
 # ---- commands ------------------------------------------------------------------------------------
 
 
-def told(words: list[str], out: str, variables: dict[str, str], wait: float) -> None:
-    """Be a command: its output goes to a file, and its exit code is the process's."""
-    from bicliq.flows.cli.app import main
-
-    os.environ.update(variables)
-    time.sleep(wait)
-    with open(out, "w") as stdout, open(f"{out}.err", "w") as stderr:
-        os.dup2(stdout.fileno(), 1)
-        os.dup2(stderr.fileno(), 2)
-        sys.stdout, sys.stderr = io.TextIOWrapper(os.fdopen(1, "wb")), io.TextIOWrapper(os.fdopen(2, "wb"))
-        sys.argv = ["bicliq", *words]
-        main()
-
-
 @dataclass
 class Ended:
     """A command that has ended: its exit code (negative: killed), its record, and what it said."""
@@ -142,7 +123,7 @@ class Shop:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self._n = folder, itertools.count()
+        self.folder = folder
         self._known: dict[Any, tuple[int, str]] = {}
         random = np.random.default_rng(48)
         chance = np.outer(np.linspace(0.4, 0.05, 120), np.linspace(1, 0.3, 60))
@@ -182,26 +163,23 @@ class Shop:
             shutil.copytree(self._prepared[prepared], uri)
         return Store.open(uri)
 
-    def start(self, command: str, uri: str, wait: float = 0.0) -> tuple[Any, Path]:
+    def start(self, line: str, uri: str, wait: float = 0.0) -> Forked:
         """Give a command, and do not wait."""
         names = {"folder": self.folder}
-        if "{parent}" in command or "{latest}" in command or "{second}" in command:
+        if "{parent}" in line or "{latest}" in line or "{second}" in line:
             store = Store.open(uri)
             names |= {
                 "latest": latest_run(store),
                 "parent": store.run(latest_run(store)).asked.parent or latest_run(store),
             }
             names["second"] = next(run for run in store.runs() if store.run(run).asked.layered is not None)
-        words = [word.format(**names) for word in command.split()]
-        out = self.folder / f"said-{next(self._n)}"
-        process = SERVER.Process(target=told, args=([*words, "--store", uri, "--json"], str(out), aws(), wait))
-        process.start()
-        return process, out
+        words = [word.format(**names) for word in line.split()]
+        return command(*words, "--store", uri, "--json", wait=wait)
 
-    def give(self, command: str, uri: str) -> Ended:
+    def give(self, name: str, uri: str) -> Ended:
         """Give a command and wait; it must end well."""
-        found = ended(command, *self.start(COMMANDS.get(command, command), uri))
-        assert found.code in (0, 3), (command, found)
+        found = ended(name, self.start(COMMANDS.get(name, name), uri))
+        assert found.code in (0, 3), (name, found)
         return found
 
     def expected(self, store: Store, run: str) -> tuple[int, str]:
@@ -220,22 +198,16 @@ class Shop:
         return self._known[key]
 
 
-def aws() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
-
-
 def _lines(uri: str) -> list[str]:
     return Path(uri.removeprefix("file://")).read_text().split()[1:]
 
 
-def ended(name: str, process: Any, out: Path) -> Ended:
-    process.join(PATIENCE)
-    assert not process.is_alive(), f"{name} hangs"
-    said = Path(f"{out}.err").read_text() if Path(f"{out}.err").exists() else ""
+def ended(name: str, process: Forked) -> Ended:
+    out, said = process.communicate(PATIENCE)
     record: dict[str, Any] = {}
-    with contextlib.suppress(ValueError, IndexError, OSError):
-        record = json.loads(out.read_text().splitlines()[-1])
-    return Ended(name, process.exitcode, record, said)
+    with contextlib.suppress(ValueError, IndexError):
+        record = json.loads(out.splitlines()[-1])
+    return Ended(name, process.wait(), record, said)
 
 
 # ---- a trial -------------------------------------------------------------------------------------
@@ -249,12 +221,12 @@ def try_both(shop: Shop, trial: Trial, uri: str) -> list[Ended]:
     for line, wait in zip(lines, trial.starts, strict=True):
         running.append(shop.start(line, uri, wait))
     for at in sorted(range(2), key=lambda at: trial.ends[at]):
-        process, moment = running[at][0], trial.starts[at] + trial.ends[at]
+        process, moment = running[at], trial.starts[at] + trial.ends[at]
         if trial.killed[at]:
-            process.join(max(began + moment - time.monotonic(), 0))
-            if process.is_alive():
-                process.kill()
-    found = [ended(name, *started) for name, started in zip(trial.pair, running, strict=True)]
+            with contextlib.suppress(TimeoutExpired):
+                process.wait(max(began + moment - time.monotonic(), 0))
+            process.kill()
+    found = [ended(name, started) for name, started in zip(trial.pair, running, strict=True)]
     for one, may_be_killed in zip(found, trial.killed, strict=True):
         allowed = (0, 2, -9) if may_be_killed else (0, 2)
         assert one.code in allowed, (str(trial), one)
@@ -264,12 +236,12 @@ def try_both(shop: Shop, trial: Trial, uri: str) -> list[Ended]:
     check_latest(shop, store, trial, found)
     again = []
     for name in trial.pair:
-        once_more = ended(name, *shop.start(COMMANDS[name].replace("{parent}", "{latest}"), uri))
+        once_more = ended(name, shop.start(COMMANDS[name].replace("{parent}", "{latest}"), uri))
         assert once_more.code == 0 or NOTHING_LEFT in once_more.said, (str(trial), found, once_more)
         again.append(once_more)
     check_latest(shop, store, trial, again, at_once=False)
     if store.root.is_local:
-        mended = ended("verify --repair", *shop.start("verify --repair", uri))
+        mended = ended("verify --repair", shop.start("verify --repair", uri))
         assert mended.code == 0, (str(trial), mended)
     checked = verify_store(store)
     assert checked.problems == [], (str(trial), checked.problems, found, again)

@@ -180,7 +180,7 @@ def test_the_run_after_a_killed_serve_starts_and_the_dead_one_is_crashed_and_tol
     webhook: Webhook,  # noqa: F811
 ) -> None:
     table = edge_table(tmp_path, 240)  # of minutes, so that it is killed at work
-    with served(tmp_path, Path(table), BICLIQ__NOTIFY__WEBHOOK=webhook.url) as serve:
+    with served(tmp_path, Path(table), 5, BICLIQ__NOTIFY__WEBHOOK=webhook.url) as serve:
         dead = begun(prefect_server, tmp_path.name)
         process_of(dead)  # one that was killed before it is at work is the server's to notice
         serve.kill()

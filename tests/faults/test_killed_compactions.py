@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,16 +12,12 @@ import numpy as np
 import pytest
 
 from tests.faults.commands import PATIENCE
+from tests.forked import command
 from tests.nightly import by_night
 
 
-def given(store: Path, *words: str) -> subprocess.Popen[str]:
-    line = [sys.executable, "-m", "bicliq.flows.cli", *words, "--store", str(store)]
-    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-
-
 def ended(store: Path, *words: str) -> dict[str, Any]:
-    process = given(store, *words, "--json")
+    process = command(*words, "--store", str(store), "--json")
     out, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, (words, said)
     return dict(json.loads(out.splitlines()[-1]))
@@ -33,12 +25,11 @@ def ended(store: Path, *words: str) -> dict[str, Any]:
 
 def kill_when(moment: Callable[[], bool], store: Path, *words: str) -> None:
     """Give a command, and kill it as soon as something is there, unless it ends before."""
-    process, deadline = given(store, *words), time.monotonic() + PATIENCE
+    process, deadline = command(*words, "--store", str(store)), time.monotonic() + PATIENCE
     while process.poll() is None and not moment() and time.monotonic() < deadline:
         time.sleep(0.0005)
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    process.kill()
+    process.wait()
 
 
 @pytest.mark.parametrize("last", ["compact", pytest.param("resume", marks=by_night)])
@@ -57,8 +48,8 @@ def test_a_compaction_and_its_resume_that_are_killed_publish_the_version(tmp_pat
 
     kill_when(lambda: made("run.json"), store, "compact")
     kill_when(lambda: made("plan.json"), store, "resume", "--local")
-    for command in (["compact"], ["resume", "--local"]) if last == "resume" else (["resume", "--local"], ["compact"]):
-        found = ended(store, *command)
+    for words in (["compact"], ["resume", "--local"]) if last == "resume" else (["resume", "--local"], ["compact"]):
+        found = ended(store, *words)
         assert (found["bicliques"], found["digest"]) == (version["bicliques"], version["digest"])
     assert ended(store, "verify", "--deep", "all")["ok"]
     assert ended(store, "show")["matching"] == version["bicliques"]

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import numpy as np
 import pytest
 
@@ -44,8 +45,9 @@ from bicliq.pipeline.versions.update import update
 from tests.faults.bad_object_store import Door
 from tests.faults.commands import PATIENCE, ROOT
 from tests.faults.conftest import BUCKET
+from tests.forked import Forked, command
 from tests.integration.stored_graphs import flip_a_bit
-from tests.nightly import by_night
+from tests.nightly import by_night, part_of
 
 pytest.importorskip("s3fs")
 pytest.importorskip("moto.server")
@@ -81,7 +83,7 @@ def given(way: str, folder: Path, store: str) -> subprocess.Popen[str]:
     )
 
 
-def answer_of(process: subprocess.Popen[str]) -> dict[str, Any]:
+def answer_of(process: subprocess.Popen[str] | Forked) -> dict[str, Any]:
     out, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, said
     return dict(json.loads(out.splitlines()[-1]))
@@ -144,18 +146,35 @@ def test_the_two_ways_would_cut_differently(tmp_path: Path) -> None:
     assert cut["here"] < cut["on workers"]
 
 
-def two_plans(folder: Path, name: str) -> tuple[Store, str, dict[str, ClusterSettings]]:
-    """Return a graph in an object store, cut otherwise for a process alone than for workers."""
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a graph, cut otherwise for a process alone than for workers."""
+    folder = tmp_path_factory.mktemp("ingested")
     write_table(folder)
-    store = Store.open(f"s3://{BUCKET}/{name}")
+    ingest(str(folder / "table.csv"), Store.open(str(folder / "store")))
+    return folder / "store"
+
+
+def put(made: Path, name: str) -> Store:
+    """Put a store into the object store."""
+    uri = f"s3://{BUCKET}/{name}".replace(" ", "-")
+    fs, path = fsspec.core.url_to_fs(uri)
+    fs.put(f"{made}/", path, recursive=True)
+    return Store.open(uri)
+
+
+def two_plans(ingested: Path, name: str) -> tuple[Store, str, dict[str, ClusterSettings]]:
+    store = put(ingested, name)
     ways = {"here": ClusterSettings(local=True), "on workers": ClusterSettings(workers=2)}
-    return store, ingest(str(folder / "table.csv"), store).graph, ways
+    return store, store.graphs()[0], ways
 
 
-@pytest.mark.parametrize("moment", ["reduced-", "plan-", "plan.json"])
-@pytest.mark.parametrize("first", WAYS)
-def test_a_plan_that_comes_while_another_is_written_stands(first: str, moment: str, tmp_path: Path, door: Door) -> None:
-    store, graph, ways = two_plans(tmp_path, f"{first}-{moment}".replace(" ", "-"))
+MOMENTS = itertools.product(WAYS, ("reduced-", "plan-", "plan.json"))
+
+
+@pytest.mark.parametrize(("first", "moment"), part_of(MOMENTS, 2))
+def test_a_plan_that_comes_while_another_is_written_stands(first: str, moment: str, ingested: Path, door: Door) -> None:
+    store, graph, ways = two_plans(ingested, f"{first}-{moment}")
     (second,) = ways.keys() - {first}
     search, came = SearchSettings(min_left=2, min_right=2), []
 
@@ -175,8 +194,8 @@ def test_a_plan_that_comes_while_another_is_written_stands(first: str, moment: s
     assert all(plan(store, graph, search, PlanSettings(), cluster=way) == planned for way in ways.values())
 
 
-def test_a_damaged_plan_is_made_again_and_the_first_stands(tmp_path: Path, opened: Door) -> None:
-    store, graph, ways = two_plans(tmp_path, "damaged")
+def test_a_damaged_plan_is_made_again_and_the_first_stands(ingested: Path, opened: Door) -> None:
+    store, graph, ways = two_plans(ingested, "damaged")
     before = plan(store, graph, SearchSettings(), PlanSettings(), cluster=ways["here"])
     folder = store.run(before.run)
     flip_a_bit(folder, folder.read(PlanRecord).written("plan.parquet").name)
@@ -216,8 +235,7 @@ def test_of_two_ingests_at_once_one_graph_stands_and_nothing_is_left(moment: str
 def test_a_killed_ingest_beside_another_costs_it_nothing(place: str, tmp_path: Path, opened: Door) -> None:
     write_table(tmp_path)
     uri = str(tmp_path / "store") if place == "a disk" else f"s3://{BUCKET}/killed-ingest"
-    words = [sys.executable, "-m", "bicliq.flows.cli", "ingest", str(tmp_path / "table.csv"), "--store", uri, "--json"]
-    both = [subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in "ab"]
+    both = [command("ingest", str(tmp_path / "table.csv"), "--store", uri, "--json") for _ in "ab"]
     store = Store.at(uri)
     deadline = time.monotonic() + PATIENCE
     while not Folder(store.fs, store.path, "graphs").folders():
@@ -233,15 +251,20 @@ def test_a_killed_ingest_beside_another_costs_it_nothing(place: str, tmp_path: P
 # ---- two changes of one version at once ----------------------------------------------------------
 
 
-def a_shop(folder: Path, name: str, **versions: bool) -> tuple[Store, Settings]:
-    """Put a run of a table into an object store, beside three tables to join to it."""
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a table and a store of its run, and three tables to join to it."""
+    folder = tmp_path_factory.mktemp("shop")
     for table, rows in {"base": "a,x a,y b,x b,z c,z", "one": "b,y", "two": "c,x", "three": "d,x"}.items():
         (folder / f"{table}.csv").write_text("\n".join(["l,r", *rows.split(), ""]))
-    settings = load_settings(
-        store=f"s3://{BUCKET}/{name}".replace(" ", "-"), cluster={"local": True}, versions=versions
-    )
-    run(str(folder / "base.csv"), settings)
-    return Store.open(settings.store), settings
+    run(str(folder / "base.csv"), load_settings(store=str(folder / "store"), cluster={"local": True}))
+    return folder
+
+
+def a_shop(shop: Path, name: str, **versions: bool) -> tuple[Store, Settings]:
+    """Put its store into the object store."""
+    store = put(shop / "store", name)
+    return store, load_settings(store=store.uri, cluster={"local": True}, versions=versions)
 
 
 def just_before_the_number(door: Door, action: Callable[[], Any]) -> list[Any]:
@@ -271,34 +294,34 @@ def whole(store: Store, folder: Path) -> bool:
 
 
 def test_the_second_of_two_updates_of_one_version_is_refused_and_joins_when_it_is_given_again(
-    tmp_path: Path, door: Door
+    shop: Path, door: Door
 ) -> None:
-    store, settings = a_shop(tmp_path, "fork")
-    came = just_before_the_number(door, lambda: update(str(tmp_path / "two.csv"), settings))
+    store, settings = a_shop(shop, "fork")
+    came = just_before_the_number(door, lambda: update(str(shop / "two.csv"), settings))
     with pytest.raises(InputError, match="became the latest while"):
-        update(str(tmp_path / "one.csv"), settings)
+        update(str(shop / "one.csv"), settings)
     assert latest_run(store) == came[0].version
     assert len(store.runs()) == 2, "nothing is left of the one that was refused"
-    update(str(tmp_path / "one.csv"), settings)
+    update(str(shop / "one.csv"), settings)
     assert files_of(store) == {"one.csv", "two.csv"}
-    assert whole(store, tmp_path)
+    assert whole(store, shop)
     assert verify_store(store).problems == []
 
 
-def test_the_second_of_two_updates_joins_by_itself_where_that_is_asked(tmp_path: Path, door: Door) -> None:
-    store, settings = a_shop(tmp_path, "rebase", rebase=True)
-    came = just_before_the_number(door, lambda: update(str(tmp_path / "two.csv"), settings))
-    made = update(str(tmp_path / "one.csv"), settings)
+def test_the_second_of_two_updates_joins_by_itself_where_that_is_asked(shop: Path, door: Door) -> None:
+    store, settings = a_shop(shop, "rebase", rebase=True)
+    came = just_before_the_number(door, lambda: update(str(shop / "two.csv"), settings))
+    made = update(str(shop / "one.csv"), settings)
     assert made.parent == came[0].version
     assert files_of(store) == {"one.csv", "two.csv"}
-    assert whole(store, tmp_path)
+    assert whole(store, shop)
 
 
 @pytest.mark.parametrize("other", ["rollback", "prune", "compact"])
-def test_an_update_beside_another_change_loses_nothing(tmp_path: Path, door: Door, other: str) -> None:
-    store, settings = a_shop(tmp_path, f"beside {other}")
+def test_an_update_beside_another_change_loses_nothing(shop: Path, door: Door, other: str) -> None:
+    store, settings = a_shop(shop, f"beside {other}")
     first = latest_run(store)
-    update(str(tmp_path / "three.csv"), settings)
+    update(str(shop / "three.csv"), settings)
     actions = {
         "rollback": lambda: rollback(store, first),
         "prune": lambda: prune(store, 1, remove=True),
@@ -306,52 +329,52 @@ def test_an_update_beside_another_change_loses_nothing(tmp_path: Path, door: Doo
     }
     just_before_the_number(door, actions[other])
     try:
-        update(str(tmp_path / "one.csv"), settings)
+        update(str(shop / "one.csv"), settings)
         assert files_of(store) == {"one.csv", "three.csv"}
     except InputError:
         assert other == "rollback"
         assert latest_run(store) == first
-    assert whole(store, tmp_path)
+    assert whole(store, shop)
     assert verify_store(store).problems == []
 
 
-def test_a_prune_sees_a_version_that_came_while_it_looked(tmp_path: Path, door: Door) -> None:
-    store, settings = a_shop(tmp_path, "prune sees")
-    update(str(tmp_path / "three.csv"), settings)
+def test_a_prune_sees_a_version_that_came_while_it_looked(shop: Path, door: Door) -> None:
+    store, settings = a_shop(shop, "prune sees")
+    update(str(shop / "three.csv"), settings)
     whole_one = compact(store).run
-    came = just_before_the_number(door, lambda: update(str(tmp_path / "one.csv"), settings))
+    came = just_before_the_number(door, lambda: update(str(shop / "one.csv"), settings))
     found = prune(store, 1, remove=True)
     assert set(found.kept) == {whole_one, came[0].version}
     assert latest_run(store) == came[0].version
-    assert whole(store, tmp_path)
+    assert whole(store, shop)
     assert verify_store(store).problems == []
 
 
-def test_an_update_of_what_a_prune_is_about_to_remove_is_refused(tmp_path: Path, door: Door) -> None:
-    store, settings = a_shop(tmp_path, "prune first")
+def test_an_update_of_what_a_prune_is_about_to_remove_is_refused(shop: Path, door: Door) -> None:
+    store, settings = a_shop(shop, "prune first")
     first = latest_run(store)
-    update(str(tmp_path / "three.csv"), settings)
+    update(str(shop / "three.csv"), settings)
     compact(store)
 
     def refused() -> str:
         with pytest.raises(InputError, match="pruned meanwhile") as error:
-            update(str(tmp_path / "one.csv"), settings, first)
+            update(str(shop / "one.csv"), settings, first)
         return str(error.value)
 
     came = just_before_the_number(door, refused)
     found = prune(store, 1, remove=True)
     assert first in came[0]
     assert f"runs/{first}" in {one.what for one in found.removed}
-    assert whole(store, tmp_path)
+    assert whole(store, shop)
     assert verify_store(store).problems == []
 
 
-def test_a_store_without_conditions_takes_updates_of_one_writer_alone(tmp_path: Path, door: Door) -> None:
+def test_a_store_without_conditions_takes_updates_of_one_writer_alone(shop: Path, door: Door) -> None:
     door.knows_conditions = False
-    store, settings = a_shop(tmp_path, "no conditions")
+    store, settings = a_shop(shop, "no conditions")
     with pytest.raises(InputError, match="one_writer = true"):
-        update(str(tmp_path / "one.csv"), settings)
+        update(str(shop / "one.csv"), settings)
     alone = settings.model_copy(update={"versions": VersionSettings(one_writer=True)})
-    update(str(tmp_path / "one.csv"), alone)
+    update(str(shop / "one.csv"), alone)
     assert files_of(store) == {"one.csv"}
-    assert whole(store, tmp_path)
+    assert whole(store, shop)

@@ -1,30 +1,20 @@
-"""A process that is really killed, before or after a call by which a folder is written."""
+"""Processes to be killed; one of them before or after a call by which a folder is written."""
 
 from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
+from typing import Any
 
-SCRIPT = """
-import os, signal, sys
-from bicliq.pipeline.settings import load_settings
-from bicliq.pipeline.store import layout
-from bicliq.pipeline.store.layout import Store
-work, folder, method, when, file, left, *given = sys.argv[1:]
-of, left = getattr(layout, folder), int(left)
-real = getattr(of, method)
-def killed(self, *asked, **options):
-    global left
-    left -= not file or any(str(one).startswith(file) for one in asked)
-    found = real(self, *asked, **options) if left or when == "after" else None
-    if not left:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return found
-setattr(of, method, killed)
-exec(work)
-"""
+from tests.forked import Forked
+
+
+def search(uri: str, run: str) -> None:
+    """Search a planned run."""
+    from bicliq.pipeline.stages.search_run import search_run
+    from bicliq.pipeline.store.layout import Store
+
+    search_run(Store.open(uri), run)
 
 
 def killed(
@@ -32,6 +22,25 @@ def killed(
 ) -> None:
     """Do ``work``, with what is ``given``, up to the call of a method of folders, the first or a
     later one, that names a file."""
-    command = [sys.executable, "-c", SCRIPT, work, folder, method, when, file, str(at), *given]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    assert subprocess.run(command, env=environment).returncode == -signal.SIGKILL
+    process = Forked(_work_until, work, given, folder, method, when, file, at)
+    _, said = process.communicate()
+    assert process.returncode == -signal.SIGKILL, said
+
+
+def _work_until(work: str, given: tuple[str, ...], folder: str, method: str, when: str, file: str, left: int) -> None:
+    from bicliq.pipeline.settings import load_settings
+    from bicliq.pipeline.store import layout
+
+    of = getattr(layout, folder)
+    real = getattr(of, method)
+
+    def killed(self: Any, *asked: Any, **options: Any) -> Any:
+        nonlocal left
+        left -= not file or any(str(one).startswith(file) for one in asked)
+        found = real(self, *asked, **options) if left or when == "after" else None
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return found
+
+    setattr(of, method, killed)
+    exec(work, {"given": given, "load_settings": load_settings, "Store": layout.Store})

@@ -3,11 +3,15 @@ force."""
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 
 from bicliq import kernels
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
+from bicliq.pipeline.settings import Settings
 from bicliq.pipeline.store.account import Summary
 from bicliq.pipeline.store.folder import Folder
 from bicliq.pipeline.store.labels import label_hashes, labels_table
@@ -31,6 +35,13 @@ def put_graph(store: Store, graph: BipartiteGraph) -> str:
     stored = tuple(folder.write_table(name, table) for name, table in tables.items())
     folder.write(StoredGraph.at, StoredGraph(stored=stored, **sizes, summary=Summary(), seconds={}))
     return graph.digest
+
+
+def copied(settings: Settings, folder: Path) -> Settings:
+    """The same for a copy of a store: what is finished is made once, for all tests that change
+    it."""
+    shutil.copytree(settings.store, folder / "store")
+    return settings.model_copy(update={"store": str(folder / "store")})
 
 
 def flip_a_bit(folder: Folder, name: str, at: float = 0.5) -> None:

@@ -29,7 +29,7 @@ from bicliq.pipeline.versions.compact import CompactRecord, compact, compact_id,
 from bicliq.pipeline.versions.prune import PruneRecord, Removed, parse_age, prune
 from bicliq.pipeline.versions.update import update
 from tests.integration.killed import killed
-from tests.integration.stored_graphs import put_graph, random_graph
+from tests.integration.stored_graphs import copied, put_graph, random_graph
 from tests.nightly import part_of
 from tests.real_graphs import DATA
 from tests.system_calls import OPENS, REMOVES, heard, once, read_below
@@ -57,16 +57,22 @@ def way(request, monkeypatch):
     return request.param
 
 
-@pytest.fixture
-def shop(tmp_path):
-    settings = load_settings(store=str(tmp_path / "store"), ingest={"left": "user", "right": "item"}, **HERE)
-    run(csv(tmp_path / "base.csv", SHOP), settings)
+@pytest.fixture(scope="module")
+def first_shop(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shop")
+    settings = load_settings(store=str(folder / "store"), ingest={"left": "user", "right": "item"}, **HERE)
+    run(csv(folder / "base.csv", SHOP), settings)
     return load_settings(store=settings.store, **HERE)
 
 
 @pytest.fixture
-def forum(tmp_path):
-    """UCforum in three partitions, and a version of it that took edges and lost others."""
+def shop(tmp_path, first_shop):
+    return copied(first_shop, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def first_forum(tmp_path_factory):
+    tmp_path = tmp_path_factory.mktemp("forum")
     edges = pq.read_table(DATA / "UCforum.parquet")
     order = np.random.default_rng(5).permutation(len(edges))
     for name, rows in (("base", order[40:]), ("new", order[:40]), ("old", order[100:130])):
@@ -78,6 +84,12 @@ def forum(tmp_path):
     update(str(tmp_path / "new.parquet"), settings)
     update(str(tmp_path / "old.parquet"), settings, delete=True)
     return settings
+
+
+@pytest.fixture
+def forum(tmp_path, first_forum):
+    """UCforum in three partitions, and a version of it that took edges and lost others."""
+    return copied(first_forum, tmp_path)
 
 
 def test_a_version_written_whole_is_a_run_like_any_other(forum, way, capsys):
@@ -223,10 +235,18 @@ def test_changes_of_several_updates_add_up(forum):
 # ---- prune ---------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def first_history(tmp_path_factory, first_shop):
+    folder = tmp_path_factory.mktemp("history")
+    shop = copied(first_shop, folder)
+    return shop, [update(csv(folder / f"{n}.csv", [(f"u{n}", "jam"), (f"u{n}", "tea")]), shop) for n in range(5)]
+
+
 @pytest.fixture
-def history(tmp_path, shop):
+def history(tmp_path, first_history):
     """A run and five versions of it, one after the other."""
-    return shop, [update(csv(tmp_path / f"{n}.csv", [(f"u{n}", "jam"), (f"u{n}", "tea")]), shop) for n in range(5)]
+    settings, versions = first_history
+    return copied(settings, tmp_path), versions
 
 
 def test_what_would_go_is_listed_and_nothing_removed(history, capsys):
@@ -266,7 +286,7 @@ def test_what_a_kept_version_stands_on_stays(history, capsys):
     assert verify_store(store).problems == []
     assert invoke(["prune", "--keep-last", "1", "--yes", "--store", settings.store]) == 0
     assert "nothing to remove" in capsys.readouterr().out
-    assert update(settings.store.replace("store", "4.csv"), settings).how == "taken"
+    assert update(versions[4].sources[0], settings).how == "taken"
     assert len(versions) == 5
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,8 @@ from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.compact import compact
 from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.update import update
+from tests.forked import Forked, be_a_command
+from tests.integration.stored_graphs import copied
 from tests.nightly import part_of
 from tests.sealed import reseal
 
@@ -31,21 +34,34 @@ PATIENCE = 60
 """Seconds within which a command that meets a file without an end must have ended."""
 
 
-@pytest.fixture
-def settings(tmp_path: Path) -> Settings:
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    folder = tmp_path_factory.mktemp("first")
     rows = [f"{left},{right}" for left in "abcdefghij" for right in "klmnopqrst" if (ord(left) * ord(right)) % 7 > 1]
-    (tmp_path / "e.csv").write_text("\n".join(["l,r", *rows, ""]))
-    (tmp_path / "u.csv").write_text("l,r\na,y\nc,y\n")
-    settings = load_settings(store=str(tmp_path / "s"), cluster={"local": True})
-    run(str(tmp_path / "e.csv"), settings)
-    update(str(tmp_path / "u.csv"), settings)
+    (folder / "e.csv").write_text("\n".join(["l,r", *rows, ""]))
+    (folder / "u.csv").write_text("l,r\na,y\nc,y\n")
+    settings = load_settings(store=str(folder / "s"), cluster={"local": True})
+    run(str(folder / "e.csv"), settings)
+    update(str(folder / "u.csv"), settings)
     return settings
 
 
-def command(*words: str) -> subprocess.CompletedProcess[str]:
-    """Give a command in a process of its own, with four GiB at most."""
-    line = ["bash", "-c", 'ulimit -v 8000000; exec "$@"', "-", sys.executable, "-m", "bicliq.flows.cli", *words]
-    return subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE)
+@pytest.fixture
+def settings(first: Settings, tmp_path: Path) -> Settings:
+    shutil.copy(Path(first.store).with_name("e.csv"), tmp_path)
+    return copied(first, tmp_path)
+
+
+def command(*words: str) -> tuple[int, str, str]:
+    """Give a command in a process of its own, with eight GB at most: its exit code and words."""
+    process = Forked(within_a_limit, *words)
+    out, said = process.communicate(PATIENCE)
+    return process.wait(), out, said
+
+
+def within_a_limit(*words: str) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (8_000_000 << 10, resource.RLIM_INFINITY))
+    be_a_command(*words)
 
 
 # ---- leftovers and links -------------------------------------------------------------------------
@@ -111,11 +127,11 @@ def test_a_file_without_an_end_is_told_at_once(settings, kind, words):
     else:
         manifest.touch()
         os.truncate(manifest, 1 << 40)
-    ended = command(*words.split(), "--store", settings.store)
-    assert "Traceback" not in ended.stderr
-    assert "defect" not in ended.stderr
-    assert ended.returncode in (0, 1, 2)
-    assert ("damaged" if words == "runs" else "manifest.json") in ended.stderr + ended.stdout
+    code, out, said = command(*words.split(), "--store", settings.store)
+    assert "Traceback" not in said
+    assert "defect" not in said
+    assert code in (0, 1, 2)
+    assert ("damaged" if words == "runs" else "manifest.json") in said + out
 
 
 # ---- records -------------------------------------------------------------------------------------
@@ -188,11 +204,11 @@ def test_names_that_are_no_utf8_are_foreign_and_left(settings):
     (runs / os.fsdecode(b"d\xfe")).mkdir()
     (runs / os.fsdecode(b"d\xfe") / "run.json").write_text("{")
     for words in (["verify"], ["verify", "--repair"]):
-        ended = command(*words, "--store", settings.store)
-        assert ended.returncode == 1
-        assert "defect" not in ended.stderr
-        assert "runs/x\\udcffy: it is foreign" in ended.stderr
-    assert command("runs", "--store", settings.store).returncode == 0
+        code, _, said = command(*words, "--store", settings.store)
+        assert code == 1
+        assert "defect" not in said
+        assert "runs/x\\udcffy: it is foreign" in said
+    assert command("runs", "--store", settings.store)[0] == 0
 
 
 def test_a_store_without_runs_is_said_to_have_none(tmp_path, capsys):

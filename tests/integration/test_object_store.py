@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import fsspec
 import pytest
 
 from bicliq import kernels
@@ -161,17 +162,28 @@ def test_a_missing_bucket_is_a_storage_error(bucket):
         Store.open("s3://no-such-bucket/store")
 
 
-def finished(bucket, name, partitions=4):
-    store = Store.open(f"{bucket}/{name}")
-    run = plan(store, put_graph(store, GRAPH), SearchSettings(), PlanSettings(partitions=partitions)).run
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A store on this disk with a finished run."""
+    store = Store.open(str(tmp_path_factory.mktemp("made") / "store"))
+    run = plan(store, put_graph(store, GRAPH), SearchSettings(), PlanSettings(partitions=4)).run
     search_run(store, run)
     publish(store, run)
+    return store.path
+
+
+def finished(made, uri):
+    """Put it into the bucket."""
+    fs, path = fsspec.core.url_to_fs(uri)
+    fs.put(f"{made}/", path, recursive=True)
+    store = Store.open(uri)
+    (run,) = store.runs()
     return store, run
 
 
 @pytest.mark.parametrize("damage", part_of(["record of another partition", "flipped", "gone"], 3))
-def test_damage_is_named_refused_and_searched_again(bucket, damage):
-    store, run = finished(bucket, f"damage-{damage[:4]}[1]*")
+def test_damage_is_named_refused_and_searched_again(bucket, made, damage):
+    store, run = finished(made, f"{bucket}/damage-{damage[:4]}[1]*")
     folder = store.run(run)
     file = folder.committed()[2].file
     if damage == "flipped":
@@ -190,8 +202,8 @@ def test_damage_is_named_refused_and_searched_again(bucket, damage):
     assert open_run(store).dataset().count_rows() == len(ANSWER)
 
 
-def test_what_a_killed_attempt_left_is_removed_when_it_is_old(bucket, monkeypatch):
-    store, run = finished(bucket, "leftovers")
+def test_what_a_killed_attempt_left_is_removed_when_it_is_old(bucket, made, monkeypatch):
+    store, run = finished(made, f"{bucket}/leftovers")
     left = f"runs/{run}/{data_name(1, '0badcafe')}"
     store.root.write_bytes(left, b"half")
     settings = load_settings(store=store.uri, cluster={"local": True})
@@ -209,8 +221,8 @@ def test_a_run_goes_on_where_its_limit_stopped_it(bucket):
     for limit in (20, 60, None):
         assert search_run(store, run, max_bicliques=limit).bicliques == (limit or len(ANSWER))
         assert publish(store, run, limit).complete == (limit is None)
-        assert verify(store, run).problems == []
-        assert verify(store, run).leftovers == []
+        found = verify(store, run)
+        assert (found.problems, found.leftovers) == ([], [])
     assert bicliques_of(open_run(store).table(ids=False)) == ANSWER
 
 
@@ -267,10 +279,14 @@ def test_a_version_on_an_object_store_is_committed_once_though_two_make_it(bucke
 def test_versions_are_written_whole_and_pruned_on_an_object_store(bucket, tmp_path):
     (tmp_path / "base.csv").write_text("u,v\n" + "".join(f"{u},{v}\n" for u in range(6) for v in range(u, 6)))
     settings = load_settings(store=f"{bucket}/compacted", plan={"partitions": 2}, cluster={"local": True})
-    run_all(str(tmp_path / "base.csv"), settings)
+    here = settings.model_copy(update={"store": str(tmp_path / "store")})
+    run_all(str(tmp_path / "base.csv"), here)
     for n in range(3):
         (tmp_path / f"{n}.csv").write_text(f"u,v\n{5 - n},{n}\n")
-        version = update(str(tmp_path / f"{n}.csv"), settings)
+        if n == 2:  # the last one there
+            fs, path = fsspec.core.url_to_fs(settings.store)
+            fs.put(f"{here.store}/", path, recursive=True)
+        version = update(str(tmp_path / f"{n}.csv"), settings if n == 2 else here)
     store = Store.open(settings.store)
     found = compact(store)
     assert (found.version, found.digest, found.partitions) == (version.version, version.digest, found.written)

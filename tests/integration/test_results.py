@@ -76,7 +76,7 @@ def fits(row: dict[str, Any], bounds: dict[str, Any]) -> bool:
     ) and all(set(bounds.get(f"with_{side}", ())) <= set(row[side]) for side in ("left", "right"))
 
 
-@settings(deadline=None, max_examples=drawn(80))
+@settings(deadline=None, max_examples=drawn(80, 10))
 @given(bounds=BOUNDS, by=st.sampled_from(get_args(By)), size=st.integers(1, 40))
 def test_a_choice_takes_what_a_plain_filter_takes(groups, every, surprise, bounds, by, size):
     contradict = any(

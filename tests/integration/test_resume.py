@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -23,6 +21,8 @@ from bicliq.pipeline.store.commits import data_name
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.records import Commit
 from bicliq.pipeline.store.results import open_run
+from tests.forked import Forked
+from tests.integration.killed import search
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
 
 GRAPH = random_graph(240, 200, 0.02, seed=5)
@@ -30,13 +30,6 @@ ANSWER = brute_force(GRAPH)
 PARTITIONS = 60
 PATIENCE = 60
 """Seconds to wait for a process to get somewhere."""
-
-SEARCH = """
-import sys
-from bicliq.pipeline.stages.search_run import search_run
-from bicliq.pipeline.store.layout import Store
-search_run(Store.open(sys.argv[1]), sys.argv[2])
-"""
 
 
 @pytest.fixture
@@ -59,12 +52,12 @@ def wait_for_commits(folder, number):
 
 
 def kill_a_search_after(store, run, commits):
-    search = subprocess.Popen([sys.executable, "-c", SEARCH, store.uri, run])
+    process = Forked(search, store.uri, run)
     try:
         wait_for_commits(store.run(run), commits)
     finally:
-        search.send_signal(signal.SIGKILL)
-        search.wait()
+        process.kill()
+        process.wait()
 
 
 def test_a_killed_search_goes_on_where_it_was(store, run):
@@ -90,12 +83,12 @@ def test_killed_workers_lose_nothing(store, run):
     with open_cluster(ClusterSettings(workers=2, dashboard=False)) as client:
         victims = client.run(os.getpid)
         found = []
-        search = threading.Thread(target=lambda: found.append(search_run(store, run, client)))
-        search.start()
+        searching = threading.Thread(target=lambda: found.append(search_run(store, run, client)))
+        searching.start()
         wait_for_commits(folder, 2)
         os.kill(next(iter(victims.values())), signal.SIGKILL)
-        search.join(PATIENCE)
-        assert not search.is_alive()
+        searching.join(PATIENCE)
+        assert not searching.is_alive()
     assert found[0].digest == digest_of(ANSWER)
     assert publish(store, run).bicliques == len(ANSWER)
     assert verify(store, run).problems == []
@@ -105,14 +98,13 @@ def test_a_search_killed_before_its_commit_searches_that_partition_again(store, 
     folder = store.run(run)
     search_run(store, run)
     folder.remove(Commit.name(7))
-    search = subprocess.run([sys.executable, "-c", SEARCH, store.uri, run], check=True)
-    assert search.returncode == 0
+    assert Forked(search, store.uri, run).wait() == 0
     assert folder.read_commit(7) is not None
 
 
 def test_two_searches_at_once_share_the_partitions(store, run):
     folder = store.run(run)
-    searches = [subprocess.Popen([sys.executable, "-c", SEARCH, store.uri, run]) for _ in range(2)]
+    searches = [Forked(search, store.uri, run) for _ in range(2)]
     first, second = searches
     wait_for_commits(folder, 5)
     second.kill()
@@ -126,12 +118,12 @@ def test_a_claimed_partition_is_waited_for(store, run):
     write_partition(store, run, 0)
     folder, began = store.run(run), threading.Event()
 
-    def search():
+    def claim():
         began.set()
         search_partition(store.uri, run, 0)
 
     with folder.claim_partition(0):
-        waiting = threading.Thread(target=search)
+        waiting = threading.Thread(target=claim)
         waiting.start()
         assert began.wait(PATIENCE)
         waiting.join(0.3)

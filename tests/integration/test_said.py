@@ -11,13 +11,14 @@ import pytest
 
 from bicliq.flows.cli.app import invoke
 from bicliq.pipeline.redact import printable
+from tests.forked import command
 
 HOSTILE = "\033]52;c;cm0gLXJmIH4=\033\\\\ann,jam\n\033[2Jbob,jam\n\x9b31mcid,jam\n:heart:,jam\n"
 
 
-def run(tmp_path, *arguments):
-    command = [sys.executable, "-m", "bicliq.flows.cli", *arguments]
-    return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240)
+def anew(*arguments):
+    line = [sys.executable, "-m", "bicliq.flows.cli", *arguments]
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize(
@@ -44,17 +45,19 @@ def test_a_failure_is_an_object_for_programs_and_a_sentence_for_people(
     assert capsys.readouterr().out == ""
 
 
-def test_every_line_of_a_json_log_is_json(tmp_path):
+def test_every_line_of_a_json_log_is_json(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("user,item\n" + "".join(f"u{i % 50},v{i % 41}\n" for i in range(900)))
     script = "import warnings, logging; warnings.warn('old'); logging.getLogger('distributed.worker').error('lost')"
+    monkeypatch.chdir(tmp_path)
     for arguments in (
         ["run", "a.csv", "--store", "s", "--workers", "1", "--log-json", "-v"],
         ["run", "a.csv", "--store", "t", "--local", "--log-json"],
         ["run", "nowhere.csv", "--log-json"],
         ["run", "--log-json"],
     ):
-        done = run(tmp_path, *arguments)
-        lines = [json.loads(line) for line in done.stderr.splitlines()]
+        done = anew(*arguments) if "--workers" in arguments else command(*arguments)
+        _, said = done.communicate(timeout=240)
+        lines = [json.loads(line) for line in said.splitlines()]
         assert lines
         assert all({"time", "level", "event"} <= line.keys() for line in lines)
         if done.returncode:

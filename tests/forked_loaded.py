@@ -1,9 +1,12 @@
-"""What the server that forks commands has loaded (`tests.faults.pairs`)."""
+"""What the server that forks processes has loaded (`tests.forked`)."""
 
+import distributed
 import s3fs
 
 import bicliq.flows.cli.app
 import bicliq.flows.cli.console
+import bicliq.pipeline.placement.cluster
+import bicliq.pipeline.placement.tasks
 import bicliq.pipeline.questions.count
 import bicliq.pipeline.questions.find
 import bicliq.pipeline.repair
@@ -16,4 +19,4 @@ import bicliq.pipeline.versions.rollback
 import bicliq.pipeline.versions.update
 import bicliq.pipeline.versions.watch
 
-__all__ = ["bicliq", "s3fs"]
+__all__ = ["bicliq", "distributed", "s3fs"]
