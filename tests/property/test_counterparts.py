@@ -35,7 +35,7 @@ def by_force(group, others):
     return Sharing(row, -shared) if shared else None
 
 
-@settings(max_examples=drawn(1000), deadline=None)
+@settings(max_examples=drawn(1000, 12), deadline=None)
 @given(st.lists(MAYBE, max_size=5), st.lists(PAIR, max_size=12), st.integers(1, 5), st.sampled_from([1, 30, 64]))
 def test_the_one_that_shares_most_edges_is_found(groups, others, a_chunk, times):
     wanted = [by_force(group, others) for group in groups] * times  # also more groups than a pass takes

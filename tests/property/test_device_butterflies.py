@@ -15,7 +15,7 @@ from bicliq.kernels.cuda import butterflies
 from bicliq.kernels.cuda.device import MEMORY_VARIABLE
 from tests import host_counts, host_cupy, real_graphs
 from tests.host_cupy import HostCupy
-from tests.nightly import drawn
+from tests.nightly import drawn, part_of
 from tests.property.test_counting import complete, csr_of, graphs, random_graph, skewed_graph
 
 MEMORY = 1 << 28
@@ -54,7 +54,7 @@ def by_the_matrix(graph):
 
 
 @pytest.mark.usefixtures("gpu")
-@settings(RANDOM, max_examples=drawn(1500))
+@settings(RANDOM, max_examples=drawn(1500, 12))
 @given(graphs())
 def test_small_graphs_have_the_butterflies_of_their_matrix(graph):
     assert numbers(count(graph)) == by_the_matrix(graph)
@@ -90,7 +90,7 @@ def test_batches_hold_all_roots_and_no_more_words_than_fit(gpu, graph, words):
 
 
 @pytest.mark.usefixtures("gpu")
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", part_of(range(3), 3))
 def test_uneven_graphs_have_the_butterflies_of_the_cpu_ten_times(seed):
     graph = skewed_graph(seed)
     want = numbers(kernels.count_bicliques(*graph, 2, 2, per_vertex=True))

@@ -27,8 +27,8 @@ from bicliq.pipeline.store.layout import Store
 from tests.nightly import drawn
 from tests.reference.in_step import Action, GroupInStep, beyond_chance, groups_in_step, window_of
 
-MANY = settings(max_examples=drawn(1200), deadline=None, suppress_health_check=list(HealthCheck))
-FEW = settings(max_examples=drawn(180), deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=drawn(1200, 10), deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=drawn(180, 10), deadline=None, suppress_health_check=list(HealthCheck))
 
 tables = st.sampled_from([2, 6, 20]).flatmap(
     lambda late: st.lists(
@@ -206,7 +206,7 @@ def expected_in(rows: set[Action], length: int, least: tuple[int, int, int]) -> 
     }
 
 
-@settings(FEW, max_examples=drawn(180))
+@settings(FEW, max_examples=drawn(180, 12))
 @given(
     tables,
     st.lists(st.tuples(st.booleans(), tables), max_size=3),

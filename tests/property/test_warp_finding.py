@@ -92,7 +92,7 @@ def graph_of(cells: np.ndarray) -> Graph:
 
 @pytest.mark.parametrize(
     ("graph_sizes", "objective"),
-    part_of(itertools.product([(60, 45, 0.3), (120, 20, 0.4), (30, 120, 0.3)], OBJECTIVES), 3),
+    part_of(itertools.product([(60, 45, 0.3), (120, 20, 0.4), (30, 120, 0.3)], OBJECTIVES), 4),
 )
 def test_wide_nodes_are_bounded_alike(graph_sizes: tuple[int, int, float], objective: str) -> None:
     """Nodes of more than 32 rows, of which small graphs have few."""
