@@ -14,12 +14,12 @@ from bicliq.kernels import BackendError
 from bicliq.kernels.cpu import INSTRUCTION_SETS, load_extension
 from bicliq.pipeline.events import LOGGER
 from bicliq.pipeline.placement import fallback
-from tests.dask_cluster import cluster
+from tests.dask_cluster import cluster, spawned
 from tests.forked import fork_processes
 from tests.nightly import NIGHTLY
 from tests.prefect_server import prefect_server
 
-__all__ = ["cluster", "prefect_server"]
+__all__ = ["cluster", "prefect_server", "spawned"]
 
 # What passes here passes in CI: the same cases are drawn in every run. Campaigns draw others, by
 # `--hypothesis-profile=drawn` (`make fuzz`).

@@ -1,6 +1,6 @@
 """A cluster of hosts that share nothing but an object store, some of whose workers are killed.
 
-In the ordinary suite three hosts with six workers, of which one is killed. ``BICLIQ_FAULTS`` (or
+In the ordinary suite three hosts with a worker each, of which one is killed. ``BICLIQ_FAULTS`` (or
 ``make faults``) makes them 14 on each host, of which one in twenty is killed, and then cuts a host
 off; it tries hosts that are folders, too, which otherwise stand in where no namespaces can be made.
 """
@@ -32,7 +32,7 @@ pytest.importorskip("s3fs")
 pytest.importorskip("moto.server")
 
 LONG = "BICLIQ_FAULTS" in os.environ
-PER_HOST = 14 if LONG else 2
+PER_HOST = 14 if LONG else 1
 PARTITIONS = 120 if LONG else 24
 KILLED = max(3 * PER_HOST // 20, 1)
 SIZE = 130 if LONG else 80

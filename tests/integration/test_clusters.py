@@ -134,6 +134,7 @@ def written(store: str) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in Path(store).glob("runs/*/commits/*.json")}
 
 
+@pytest.mark.usefixtures("spawned")
 def test_what_a_killed_worker_had_committed_is_not_searched_again(tmp_path, table):
     store, found = str(tmp_path / "store"), []
     with open_cluster(ClusterSettings(workers=2, dashboard=False)) as client:
@@ -180,6 +181,7 @@ def test_a_machine_without_bicliq_is_named_before_anything_is_handed_out(tmp_pat
                 sys.modules["bicliq.kernels"] = lost
 
 
+@pytest.mark.usefixtures("spawned")
 def test_a_worker_that_dies_again_is_started_again():
     """Dask's default would close its nanny for good: here as soon as one worker is down."""
     with (

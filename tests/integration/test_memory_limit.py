@@ -33,7 +33,7 @@ sys.exit(code)
 """
 ONE_CORE = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "BICLIQ_LANES": "portable"}
 """Stacks of threads count as memory, whether they are used or not."""
-EDGES = 3_000_000 if NIGHTLY else 1_000_000
+EDGES = 3_000_000 if NIGHTLY else 2_000_000
 """Of tables whose limits are told."""
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux counts what a process may write to")

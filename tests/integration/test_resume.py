@@ -78,6 +78,7 @@ def test_a_killed_search_goes_on_where_it_was(store, run):
     assert verify(store, run).problems == []
 
 
+@pytest.mark.usefixtures("spawned")
 def test_killed_workers_lose_nothing(store, run):
     folder = store.run(run)
     with open_cluster(ClusterSettings(workers=2, dashboard=False)) as client:

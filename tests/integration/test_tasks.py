@@ -56,6 +56,7 @@ def tells_its_process(here: Here) -> int:
     return os.getpid()
 
 
+@pytest.mark.usefixtures("spawned")
 def test_a_result_that_died_with_its_worker_is_made_again():
     killed = []
 

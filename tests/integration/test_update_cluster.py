@@ -151,6 +151,7 @@ def after(portions, then):
         LOGGER.setLevel(level)
 
 
+@pytest.mark.usefixtures("spawned")
 def test_a_worker_that_is_killed_costs_nothing_but_time(table):
     base_of(table, table / "store")
     killed = []
