@@ -135,12 +135,8 @@ def in_state(server: str, name: str, state: str, after: str = "") -> dict[str, A
 
 def begun(server: str, name: str) -> dict[str, Any]:
     """A run in the midst of its work."""
-    deadline = time.monotonic() + 240
-    while time.monotonic() < deadline:
-        if run := in_state(server, name, "Running"):
-            return run
-        time.sleep(0.1)
-    raise AssertionError("no run began")
+    found: dict[str, Any] = wait_for(lambda: in_state(server, name, "Running"), 240)
+    return found
 
 
 def state_of(server: str, run: dict[str, Any]) -> dict[str, Any]:

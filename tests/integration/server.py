@@ -74,10 +74,11 @@ def published(store: str) -> bool:
 
 
 def wait_for(condition: Callable[[], Any], seconds: float) -> Any:
-    """What a condition comes to, as soon as it is true."""
-    deadline = time.monotonic() + seconds
+    """What a condition comes to, soon after it is true: a question to a server costs it 20 ms."""
+    deadline, pause = time.monotonic() + seconds, 0.05
     while time.monotonic() < deadline:
         if found := condition():
             return found
-        time.sleep(0.2)
+        time.sleep(pause)
+        pause = min(1.3 * pause, 0.5)
     raise AssertionError(f"nothing after {seconds} s")
