@@ -486,11 +486,8 @@ def test_a_server_that_gives_no_parts_of_files_is_named_and_sheets_are_read(tmp_
 @pytest.mark.parametrize(("library", "url"), [("aiohttp", "http://127.0.0.1:9/t.csv"), ("s3fs", "s3://bucket/t.csv")])
 def test_a_server_that_is_down_is_one_error(monkeypatch, library, url):
     module = pytest.importorskip(library)
-    for name, value in {
-        "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
-        "AWS_ACCESS_KEY_ID": "x",
-        "AWS_SECRET_ACCESS_KEY": "x",
-    }.items():
+    keys = dict.fromkeys(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), "x")
+    for name, value in {"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_MAX_ATTEMPTS": "1", **keys}.items():
         monkeypatch.setenv(name, value)
     if library == "s3fs":
         module.S3FileSystem.clear_instance_cache()
