@@ -112,6 +112,7 @@ def _begin(
     os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(variables)
+    tempfile.tempdir = None  # it is looked for again, since TMPDIR may be another
     os.chdir(cwd)
     time.sleep(wait)
     for number, name in enumerate(said, 1):

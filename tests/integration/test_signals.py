@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests import forked
 from tests.nightly import NIGHTLY
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
@@ -46,16 +47,16 @@ def command(tmp_path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         process.wait()
 
 
-def ended(process: subprocess.Popen[str], number: int) -> tuple[int, str, str]:
+def ended(process: subprocess.Popen[str] | forked.Forked, number: int) -> tuple[int, str, str]:
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
     return process.returncode, out, err
 
 
-def at_work(process: subprocess.Popen[str]) -> None:
+def at_work(process: subprocess.Popen[str] | forked.Forked, seconds: float = 1) -> None:
     """Wait until it has computed for longer than its start takes."""
     times = psutil.Process(process.pid).cpu_times
-    while process.poll() is None and times().user < 1:
+    while process.poll() is None and times().user < seconds:
         time.sleep(0.1)
     assert process.poll() is None
 
@@ -113,7 +114,7 @@ def hard_to_clique(path: Path) -> str:
 
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("name", ["count", "count all", "find", "clique", "enumerate"])
-def test_answers_that_are_not_stored(tmp_path, many, name, number):
+def test_answers_that_are_not_stored(tmp_path, monkeypatch, many, name, number):
     asked = {
         "count": ("count", many, "20", "20", "--method", "levels"),
         "count all": ("count", many, "--all", "--max-p", "39", "--max-q", "39"),
@@ -121,9 +122,11 @@ def test_answers_that_are_not_stored(tmp_path, many, name, number):
         "clique": ("clique", hard_to_clique(tmp_path / "hard.clq")),
         "enumerate": ("enumerate", many),
     }[name]
-    with command(tmp_path, *asked, "--json") as process:
-        at_work(process)
-        code, out, err = ended(process, number)
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.chdir(tmp_path)
+    process = forked.command(*asked, "--json", variables={"TMPDIR": "temporary", "BICLIQ__FORCE": "true"})
+    at_work(process, 0.5)
+    code, out, err = ended(process, number)
     assert (code, err.endswith(NOT_KEPT)) == (CODES[number], True)
     found = json.loads(out)
     assert (found["kind"], found["exit_code"]) == ("Interrupted", CODES[number])
