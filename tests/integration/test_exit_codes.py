@@ -71,7 +71,7 @@ FEW_PIDS = ["setpriv", "--ruid=65534", "--bounding-set=-sys_resource,-sys_admin"
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or not all(map(shutil.which, FEW_PIDS[::3])), reason="needs root and setpriv")
-@pytest.mark.parametrize(("command", "most"), part_of(itertools.product(("enumerate", "run"), (1, 2, 3, 4, 5, 8)), 2))
+@pytest.mark.parametrize(("command", "most"), part_of(itertools.product(("enumerate", "run"), (1, 2, 3, 4, 5, 8)), 4))
 def test_a_limit_of_threads_is_said_and_no_damage(tmp_path, command, most):
     (tmp_path / "t.csv").write_text("u,v\n" + "".join(f"{i},{i % 7}\n" for i in range(200_000)))
     line = [sys.executable, "-m", "bicliq.flows.cli", command, str(tmp_path / "t.csv"), "--threads", "16", "--json"]

@@ -162,7 +162,7 @@ def test_the_core_answers_every_question(core, tmp_path):
 
 
 def test_a_cluster_needs_its_extra_alone(wheel, tmp_path):
-    done = run(environment(tmp_path, wheel, "cluster"), tmp_path, "run", WOMEN, "--store", "s", "--workers", "2")
+    done = run(environment(tmp_path, wheel, "cluster"), tmp_path, "run", WOMEN, "--store", "s", "--workers", "1")
     assert done.returncode == 0, done.stderr
 
 

@@ -13,7 +13,7 @@ from tests.nightly import drawn
 from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, repeated_graphs, tall_graphs
 from tests.reference.brute_force import Biclique, maximal_bicliques, passing
 
-MANY = settings(max_examples=drawn(1500), deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=drawn(1500, 10), deadline=None, suppress_health_check=list(HealthCheck))
 SOME = settings(max_examples=drawn(300), deadline=None, suppress_health_check=list(HealthCheck))
 FEW = settings(max_examples=drawn(60), deadline=None, suppress_health_check=list(HealthCheck))
 

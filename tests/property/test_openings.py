@@ -6,17 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bicliq.kernels.cpu import load_extension
 from bicliq.kernels.cuda.finding import TIE_BITS
 from bicliq.kernels.surprise import SurpriseTerms
 from bicliq.kernels.worth import NO_VALUE, NONE, OBJECTIVES
+from tests.nightly import drawn
 from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
 from tests.property.test_finding import FEW, SOME, Reference, some_sizes
 
 UNLIMITED = 2**32 - 1
+
+FEWER = settings(SOME, max_examples=drawn(200, 12))
 
 
 def arrays_of(terms: Any) -> Any:
@@ -60,13 +63,13 @@ def check(graph: Graph, k: int, seed: int, sizes: dict[str, int], least: int = N
                 assert (value << TIE_BITS | edges if objective in ("vertices", "balanced") else value) >= reached
 
 
-@SOME
+@FEWER
 @given(random_graphs(), st.integers(1, 30), st.integers(0, 2**32), some_sizes())
 def test_roots_of_answers_are_left_in_small_graphs(graph: Graph, k: int, seed: int, sizes: dict[str, int]) -> None:
     check(graph, k, seed, sizes)
 
 
-@SOME
+@FEWER
 @given(st.one_of(tall_graphs(), hub_graphs()), st.integers(1, 30), st.integers(0, 2**32), some_sizes())
 def test_roots_of_answers_are_left_in_tall_graphs_and_hubs(
     graph: Graph, k: int, seed: int, sizes: dict[str, int]
@@ -80,7 +83,7 @@ def test_roots_of_answers_are_left_in_broad_graphs(graph: Graph, k: int, seed: i
     check(graph, k, seed, sizes)
 
 
-@SOME
+@FEWER
 @given(st.one_of(random_graphs(), hub_graphs()), st.integers(1, 30), st.integers(0, 2**32), st.integers(-20, 40))
 def test_roots_of_answers_that_are_worth_enough_are_left(graph: Graph, k: int, seed: int, least: int) -> None:
     check(graph, k, seed, {}, least)

@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bicliq.kernels._cpu_warps import find_best
 from bicliq.kernels.worth import NO_VALUE, OBJECTIVES
-from tests.nightly import part_of
+from tests.nightly import drawn, part_of
 from tests.property.graphs import Graph, broad_graphs, hub_graphs, random_graphs, tall_graphs
 from tests.property.test_finding import FEW, SOME, Found, Reference, some_sizes
 from tests.property.test_openings import UNLIMITED, opened
+
+FEWER = settings(SOME, max_examples=drawn(200, 12))
 
 
 def found(
@@ -62,13 +64,13 @@ def check(graph: Graph, k: int, seed: int, sizes: dict[str, int], least: int = N
             assert found(graph, side, objective, k, least, reference, sizes, threads) == expected, (objective, side)
 
 
-@SOME
+@FEWER
 @given(random_graphs(), st.integers(1, 30), st.integers(0, 2**32), some_sizes())
 def test_warps_find_the_best_of_small_graphs(graph: Graph, k: int, seed: int, sizes: dict[str, int]) -> None:
     check(graph, k, seed, sizes)
 
 
-@SOME
+@FEWER
 @given(st.one_of(tall_graphs(), hub_graphs()), st.integers(1, 30), st.integers(0, 2**32), some_sizes())
 def test_warps_find_the_best_of_tall_graphs_and_hubs(graph: Graph, k: int, seed: int, sizes: dict[str, int]) -> None:
     check(graph, k, seed, sizes)
