@@ -42,6 +42,7 @@ class PathSample {
   /// Draws `n` paths, at most `kMost`, from one side or both.
   void draw(bool left_too, bool right_too, u32 n, u64 seed) {
     slot_of_.assign(right_degrees_.size(), 0);
+    is_wanted_.assign(right_degrees_.size() / 64 + 1, 0);
     starts_.assign(1, 0);
     for (const bool from_left : {true, false}) {
       if (!(from_left ? left_too : right_too)) continue;
@@ -116,6 +117,7 @@ class PathSample {
   void want(u32 v) {
     if (slot_of_[v]) return;
     slot_of_[v] = static_cast<std::uint16_t>(starts_.size());
+    is_wanted_[v / 64] |= u64{1} << v % 64;
     starts_.push_back(starts_.back() + right_degrees_[v]);
   }
   /// Fills the lists that are wanted.
@@ -123,24 +125,21 @@ class PathSample {
     if (starts_.size() == 1) return;
     members_.resize(starts_.back());
     std::vector<usize> next(starts_.begin(), starts_.end());
-    struct Member {
-      std::uint16_t slot;
-      u32 place;  // among the edges of a block
-    };
     constexpr usize kBlock = 4096;
-    std::vector<Member> found(kBlock);
+    std::vector<u32> found(kBlock);  // places among the edges of a block
     std::int32_t u = 0;
     for (usize first = 0; first < left_.n_edges(); first += kBlock) {
+      const std::int32_t* const block = left_.row + first;
       const u32 size = static_cast<u32>(std::min(kBlock, left_.n_edges() - first));
       usize n = 0;
       for (u32 i = 0; i < size; ++i) {  // without a branch on what it is, which cannot be foretold
-        const std::uint16_t slot = slot_of_[static_cast<u32>(left_.row[first + i])];
-        found[n] = {slot, i};
-        n += slot != 0;
+        const u32 v = static_cast<u32>(block[i]);
+        found[n] = i;
+        n += is_wanted_[v / 64] >> v % 64 & 1;
       }
       for (usize i = 0; i < n; ++i) {
-        while (left_.start[u + 1] <= static_cast<std::int64_t>(first + found[i].place)) ++u;
-        members_[next[found[i].slot - 1]++] = u;
+        while (left_.start[u + 1] <= static_cast<std::int64_t>(first + found[i])) ++u;
+        members_[next[slot_of_[static_cast<u32>(block[found[i]])] - 1u]++] = u;
       }
     }
   }
@@ -176,6 +175,7 @@ class PathSample {
   u64 from_left_ = 0, from_right_ = 0;  // paths
   std::vector<Draw> draws_[2];
   std::vector<std::uint16_t> slot_of_;  // of right vertices: which list is theirs, from 1 on
+  std::vector<u64> is_wanted_;          // a bit for each of them: few enough for the nearest cache
   std::vector<usize> starts_;           // of the lists
   Ids members_;
   std::vector<std::uint8_t> is_end_;    // of either side
