@@ -22,7 +22,7 @@ by_night = pytest.mark.skipif(not NIGHTLY, reason="by night: BICLIQ_NIGHTLY is n
 def drawn(examples: int, part: int = 9) -> int:
     """Number of examples that a property test draws: a ninth of those of the night, or less where
     each takes long."""
-    return examples if NIGHTLY else examples // part
+    return examples if NIGHTLY else max(examples // part, 1)
 
 
 def part_of(cases: Iterable[T], every: int) -> list[T]:
