@@ -72,7 +72,7 @@ class CliquePlan {
     return left <= kMostWhole && cores.density(first_root) >= kDense && words_a_lane(left) <= words_a_lane(cores.degeneracy);
   }
   /// Puts the later neighbours of the places that are left in order, as bisection needs them:
-  /// transposed twice, which takes a tenth of sorting each row.
+  /// transposed twice, since to sort each row takes longer than all else here.
   template <class Check>
   void sort_later(const Check& check) {
     const u32 n = cores.n();
