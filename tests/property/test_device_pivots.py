@@ -204,9 +204,9 @@ def test_levels_that_take_too_long_are_given_up_for_pivots(gpu, monkeypatch):
 
 
 def test_loading_a_program_takes_nothing_of_the_patience(gpu, monkeypatch):
-    monkeypatch.setattr(card_count, "LEAST_PATIENCE", 0.2)
+    monkeypatch.setattr(card_count, "LEAST_PATIENCE", 0.5)
     host_cupy.forget_the_gpu()
-    monkeypatch.setattr(gpu.RawModule, "compile", lambda module: time.sleep(0.3))
+    monkeypatch.setattr(gpu.RawModule, "compile", lambda module: time.sleep(0.6))
     found = kernels.count_bicliques(*random_graph(1, 60, 60, 0.1), 3, 3, **BY_THE_CARD)
     assert (found.method, found.backend) == ("levels", "cuda")
     assert "given_up" not in found.seconds
@@ -242,6 +242,25 @@ def test_a_card_is_not_begun_for_what_the_host_has_sooner(gpu, monkeypatch):
         assert kernels.count_bicliques(*graph, 3, 3, backend="cuda", **asked).backend == "cuda"
 
 
+class HostThatTells:
+    """A search of the host that says it has ended where `ended` says so."""
+
+    def __init__(self, search, ended):
+        self.search, self.ended = search, ended
+
+    def __getattr__(self, name):
+        return getattr(self.search, name)
+
+    def wait(self, seconds):
+        return self.ended(self.search, seconds)
+
+
+def host_that_tells(monkeypatch, ended):
+    """Let searches of the host beside a card say that they have ended where `ended` does."""
+    begin = card_count.started_count
+    monkeypatch.setattr(card_count, "started_count", lambda *asked, **how: HostThatTells(begin(*asked, **how), ended))
+
+
 def test_whoever_ends_first_has_counted_where_host_and_card_both_count(gpu, monkeypatch):
     for name in ("HOST_SECONDS", "HOST_SECONDS_OF_A_START"):
         monkeypatch.setattr(card_count, name, 0)  # the host is not waited for
@@ -249,11 +268,13 @@ def test_whoever_ends_first_has_counted_where_host_and_card_both_count(gpu, monk
     alone = kernels.count_bicliques(*graph, 3, 3)
     with monkeypatch.context() as patch:
         patch.setattr(host_cupy, "POLLS", 10**4)  # the card does not end
+        host_that_tells(patch, lambda search, seconds: "count_wave" in gpu.launches[before:] and search.wait(seconds))
         found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
     assert (found.count, found.backend) == (alone.count, alone.backend)
     assert "count_wave" in gpu.launches[before:]
 
-    monkeypatch.setitem(gpu.kernels, "count_roots", lambda *launch: time.sleep(0.1))  # it finds nothing, and soon
+    monkeypatch.setitem(gpu.kernels, "count_roots", lambda *launch: None)  # it finds nothing, and soon
+    host_that_tells(monkeypatch, lambda search, seconds: False)
     large = random_graph(1, 100, 100, 0.5)  # of which the host would have something to do
     found = kernels.count_bicliques(*large, 6, 6, backend="cuda")
     assert (found.count, found.backend) == (0, "cuda")
@@ -273,48 +294,44 @@ def test_whoever_ends_first_has_counted_where_host_and_card_both_count(gpu, monk
     ],
 )
 def test_who_should_have_a_count_sooner_begins(monkeypatch, is_pivot, work, threads, first, seconds):
+    class Clock:
+        now = 0.0
+
+        def perf_counter(self):
+            return self.now
+
     class Host:
         choice, begun = (is_pivot, True, work), None
 
         def go_on(self):
-            self.begun = self.begun or time.perf_counter()
+            self.begun = clock.now if self.begun is None else self.begun
 
         def wait(self, seconds):
-            time.sleep(seconds)
+            clock.now += max(seconds, 0.001)
             return False
 
+    clock, host = Clock(), Host()
+    monkeypatch.setattr(card_count, "time", clock)
     monkeypatch.setattr(card_count, "is_anything_loaded", lambda: True)
-    host, started = Host(), time.perf_counter()
     is_late = card_count._host_beside(host, threads)  # a whole count does not say who began when
-    took = time.perf_counter() - started
     if first == "host":
-        assert host.begun - started < 0.005
-        assert took >= seconds
+        assert host.begun == 0
+        assert clock.now >= seconds
     else:
         assert host.begun is None
         while not is_late() and host.begun is None:
-            time.sleep(0.001)
-        assert host.begun - started >= seconds
+            pass
+        assert host.begun >= seconds
 
 
 def test_a_card_counts_where_the_host_cannot(gpu, monkeypatch):
     monkeypatch.setattr(card_count, "HOST_SECONDS", 0)
     monkeypatch.setattr(card_count, "HOST_SECONDS_OF_A_START", 0)
-    begin = card_count.started_count
 
-    class Full:
-        """A search of the host whose memory is full, once it has chosen."""
+    def is_full(search, seconds):  # once it has chosen
+        raise MemoryError
 
-        def __init__(self, search):
-            self.search = search
-
-        def __getattr__(self, name):
-            return getattr(self.search, name)
-
-        def wait(self, seconds):
-            raise MemoryError
-
-    monkeypatch.setattr(card_count, "started_count", lambda *asked, **options: Full(begin(*asked, **options)))
+    host_that_tells(monkeypatch, is_full)
     graph = random_graph(1, 60, 60, 0.3)
     found = kernels.count_bicliques(*graph, 3, 3, backend="cuda")
     monkeypatch.undo()
