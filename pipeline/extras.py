@@ -100,6 +100,8 @@ def file_system(url: str, **options: Any) -> tuple[Any, str]:
             system, path = fsspec.core.url_to_fs(url, **options)
         except ValueError as error:
             raise InputError(f"{shown}: this URL cannot be opened: {error}; give a path or an fsspec URL") from error
+    if not url or not path:
+        raise InputError(f"{url!r} names no file; write its path, or bucket and path")
     return system, str(path)
 
 

@@ -118,4 +118,7 @@ def encoding_advice(data: bytes) -> str:
     "encoding = 'cp1252' reads it as 'José'; where that is wrong, name another encoding"
     """
     name = likely_encoding(data)
-    return f"encoding = {name!r} reads it as {shown(data.decode(name, 'replace'))}; where that is wrong, name another encoding"
+    text = data.decode(name, "replace")
+    if "\ufffd" in text or not "".join(text.split()).isprintable():
+        return "name its encoding"
+    return f"encoding = {name!r} reads it as {shown(text)}; where that is wrong, name another encoding"

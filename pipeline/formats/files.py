@@ -26,6 +26,9 @@ from bicliq.pipeline.words import brief, shown
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
 """What a file is compressed with, by the extension of its name."""
 
+MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd", "bzip2": b"BZh", "xz": b"\xfd7zXZ"}
+"""What a compressed file begins with."""
+
 WITHIN = "::"
 """What stands between a file of several tables and the name of one."""
 
@@ -257,7 +260,11 @@ def open_bytes(source: str) -> IO[bytes]:
     _refuse_special(fs, path, source)
     with input_errors(source):
         file = fs.open(path, "rb")
+        with contextlib.suppress(AttributeError):
+            file.system = fs  # one of a ZIP archive closes it when nobody holds it
         kind = next((name for suffix, name in COMPRESSIONS.items() if path.lower().endswith(suffix)), None)
+        if kind is not None and is_local(fs):
+            _refuse_other(source, file, kind)
         if kind == "bzip2":
             return bz2.BZ2File(file)
         if kind == "xz":
@@ -265,6 +272,18 @@ def open_bytes(source: str) -> IO[bytes]:
         if kind is not None:
             return io.BufferedReader(pa.CompressedInputStream(pa.PythonFile(file, "r"), kind))
         return io.BufferedReader(file) if isinstance(file, AbstractBufferedFile) else file
+
+
+def _refuse_other(source: str, file: IO[bytes], kind: str) -> None:
+    """Raise an `InputError` where a file is text, or compressed otherwise than its name says."""
+    begins = file.read(6)
+    file.seek(0)
+    other = next((name for name, magic in MAGIC.items() if begins.startswith(magic)), None)
+    if other != kind and (other or "".join(begins.decode("latin-1").split()).isprintable()):
+        raise InputError(
+            f"{source}: is {f'compressed with {other}' if other else 'text'}, and not compressed with {kind}, as its name"
+            " says: rename it"
+        )
 
 
 def read_lines(path: str) -> list[str]:

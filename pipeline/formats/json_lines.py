@@ -121,5 +121,5 @@ def _parsed(uri: str, number: int, text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=refuse)
     except (json.JSONDecodeError, RecursionError) as error:
-        what = f"is no JSON: {error}; a line holds one object"
+        what = f"is no JSON: {error}; a line holds one object, as jq -c . writes them"
         raise refuse_line(uri, number, text, what) from None

@@ -156,10 +156,13 @@ def _ragged(record: Record, source: EdgeSource) -> str:
         return f"holds blanks alone; take it out, {DROP_RAGGED}"
     begins = shown((layout.delimiter or " ").join(record.fields))
     names = " (and header = true if line 1 is names)" if layout.header and source.settings.header is None else ""
+    cure = (
+        f"{comment_cure((record.fields or [''])[0])}mend the line (a field that holds the delimiter must be quoted), read"
+        f" each line as a basket of items with format = 'baskets'{names},"
+    )
     return (
         f"{len(record.fields)} columns: the lines before have {layout.columns}, this one is {begins};"
-        f" {comment_cure((record.fields or [''])[0])}mend the line (a field that holds the delimiter must be quoted), read"
-        f" each line as a basket of items with format = 'baskets'{names}, {DROP_RAGGED}"
+        f" {'mend the line,' if layout.delimiter is None else cure} {DROP_RAGGED}"
     )
 
 

@@ -7,7 +7,7 @@ import re
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats.encoded import BOMS, encoding_advice, likely_encoding, open_text
 from bicliq.pipeline.formats.fields import NEWLINE
-from bicliq.pipeline.formats.files import bare_name, input_errors
+from bicliq.pipeline.formats.files import COMPRESSIONS, MAGIC, bare_name, input_errors
 from bicliq.pipeline.formats.kinds import SUFFIXES
 from bicliq.pipeline.formats.problems import MARKS, is_number, refuse_double_colons
 from bicliq.pipeline.formats.source import KNOWN
@@ -35,11 +35,18 @@ TYPED = ("parquet", "excel", "duckdb")
 """Formats whose columns have types."""
 
 FOREIGN = {
-    b"\x1f\x8b": "is compressed with gzip, but is not called .gz: rename it",
-    b"\x28\xb5\x2f\xfd": "is compressed with zstd, but is not called .zst: rename it",
-    b"BZh": "is compressed with bzip2, but is not called .bz2: rename it",
-    b"\xfd7zXZ": "is compressed with xz, but is not called .xz: rename it",
+    **{
+        MAGIC[kind]: f"is compressed with {kind}, but is not called {end}: rename it"
+        for end, kind in COMPRESSIONS.items()
+    },
     b"PK\x03\x04": "is a ZIP archive, or an Excel workbook not called .xlsx: extract the table, or say format = 'excel'",
+    b"\xd0\xcf\x11\xe0": "is an old Excel workbook: save it as .xlsx or as CSV",
+    b"PAR1": "is a Parquet file: say format = 'parquet'",
+    b"ARROW1": "is an Arrow file, as of Feather: write Parquet, as pandas.read_feather(path).to_parquet(other) does",
+    b"SQLite format 3\0": "is a database of SQLite: write CSV, as sqlite3 -csv FILE 'select * from TABLE' does",
+    b"\x93NUMPY": "is a NumPy array: give it to Python's bicliq with format = 'matrix', as from numpy.load",
+    b"\x89HDF": "is an HDF5 file: write its table as CSV or Parquet",
+    b"%PDF-": "is a PDF file: write its table as CSV",
 }
 """What files that are no table in a known format begin with, and what to do."""
 
@@ -49,7 +56,13 @@ POINTER = "version https://git-lfs.github.com/spec/"
 DIMACS = re.compile(r"^p[ \t]+(?:edge|col)[ \t]+[0-9]+[ \t]+[0-9]+[ \t]*\r?$", re.MULTILINE)
 """A line by which a graph of DIMACS is known."""
 
-MARKUP = {'{"': "JSON", "[": "JSON", "<": "HTML or XML (an error page of a server?)"}
+JSON = re.compile(r'\s*(\[\s*)?\{\s*"')
+
+MARKUP = {
+    ('{"', "["): "JSON",
+    "<": "HTML or XML (an error page of a server?)",
+    ("--\n", "-- ", "CREATE TABLE ", "INSERT INTO ", "PRAGMA "): "a dump of SQL",
+}
 """What a text begins with that is no table, unless its name or the settings say so."""
 
 
@@ -68,8 +81,6 @@ def recognise(source: str, settings: IngestSettings) -> str:
     first, rows = filled[0], [line for line in filled if not line.startswith(MARKS)]
     if first.startswith("%%MatrixMarket"):
         return "mtx"
-    if name.startswith("out."):
-        return "konect"
     comments = filled[: len(filled) - len(rows)] if rows else []
     if (
         first.startswith(("%", "#"))
@@ -77,7 +88,7 @@ def recognise(source: str, settings: IngestSettings) -> str:
         and not _holds_fields(rows or filled, comments, settings)
     ):
         return "konect" if first.startswith("%") else "snap"
-    if head.lstrip().startswith(('{"', "[{")):
+    if JSON.match(head):
         return "jsonl"
     _refuse_markup(source, head)
     begins = rows[0] if rows else first

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
 
+import bicliq
 from bicliq.flows.cli import invoke
 
 GOOD = "user,item\na,x\na,y\nb,x\n"
@@ -58,8 +60,68 @@ def test_a_binary_file(tmp_path, store, capsys, content):
 
 
 def test_a_damaged_gzip_file(tmp_path, store, capsys):
-    message = refused(capsys, store, write(tmp_path, "data.csv.gz", b"not gzip at all"))
-    assert "damaged" in message
+    message = refused(capsys, store, write(tmp_path, "data.csv.gz", b"\x1f\x8b\x08 no gzip at all"))
+    assert "is damaged or cut off" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        ("t.csv.gz", GOOD.encode(), "is text, and not compressed with gzip, as its name says"),
+        ("t.csv.bz2", gzip.compress(GOOD.encode()), "is compressed with gzip, and not compressed with bzip2"),
+        ("t.csv", b"PAR1\x15\x04", "is a Parquet file: say --format parquet"),
+        ("t.db", b"SQLite format 3\0\x10", "is a database of SQLite"),
+        ("t.feather", b"ARROW1\0\0\xff\xff", "is an Arrow file"),
+        ("t.npy", b"\x93NUMPY\x01\0v\0{'descr'", "is a NumPy array"),
+        ("t.xls", b"\xd0\xcf\x11\xe0\xa1\xb1", "is an old Excel workbook"),
+        ("t.h5", b"\x89HDF\r\n\x1a\n", "is an HDF5 file"),
+        ("t.pdf", b"%PDF-1.7\n%\xe2\xe3", "is a PDF file"),
+        ("t.bin", b"\x82ab\0\0\xff\xfe\0\0", "name its encoding"),
+        ("t.sql", "CREATE TABLE t(u,v);\nINSERT INTO t VALUES('ann','jam');\n", "looks like a dump of SQL"),
+        ("t.csv", "-- PostgreSQL\nCOPY t FROM stdin;\n", "looks like a dump of SQL"),
+    ],
+)
+def test_what_a_file_is_instead_of_a_table_is_named(tmp_path, store, capsys, name, content, what):
+    assert what in refused(capsys, store, write(tmp_path, name, content))
+
+
+@pytest.mark.parametrize("source", ["", "s3://"])
+def test_a_source_that_names_nothing_is_no_folder(source, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "good.csv", GOOD)
+    with pytest.raises(bicliq.InputError, match="names no file"):
+        bicliq.enumerate(source)
+
+
+def test_a_table_in_a_zip_archive_is_read_to_its_end(tmp_path):
+    with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
+        archive.writestr("t.csv", GOOD)
+    assert len(bicliq.enumerate(f"zip://t.csv::{tmp_path}/t.zip")) == 2
+
+
+@pytest.mark.parametrize("name", ["out.txt", "out.csv"])
+def test_a_table_called_out_is_no_file_of_konect(tmp_path, name):
+    assert len(bicliq.enumerate(write(tmp_path, name, GOOD.replace(",", "\t")))) == 2
+    with pytest.raises(bicliq.InputError, match="one set of vertices"):
+        bicliq.enumerate(write(tmp_path, "out.pairs", "1 2\n2 3\n"))
+
+
+@pytest.mark.parametrize("head", ["[\n  {\n    ", "[\n{", " [ {", "{\n"])
+def test_objects_are_told_however_they_are_set(tmp_path, head):
+    body = '"u": "a", "v": "x"}' + ("]" if "[" in head else "")
+    path = write(tmp_path, "t.json", head + body)
+    if "[" in head:
+        assert len(bicliq.enumerate(path)) == 1
+        return
+    with pytest.raises(bicliq.InputError, match=r"line 1: .* a line holds one object, as jq -c \. writes them"):
+        bicliq.enumerate(path)
+
+
+@pytest.mark.parametrize("text", ["%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1\n", "% bip\n1 1\n2\n"])
+def test_a_line_of_numbers_is_not_said_to_be_a_basket(tmp_path, text):
+    with pytest.raises(bicliq.InputError, match=r"; mend the line, or drop such lines") as caught:
+        bicliq.enumerate(write(tmp_path, "t.mtx" if text[1] == "%" else "out.t", text))
+    assert "baskets" not in str(caught.value)
 
 
 def test_a_wrong_column_names_those_there_are(tmp_path, store, capsys):
