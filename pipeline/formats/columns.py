@@ -179,7 +179,9 @@ def _unclear(
     sides = " and ".join(missing)
     columns = ", ".join(shown(names[at]) + _examples(at, rows) for at in rest[:LISTED])
     more = f" and {len(rest) - LISTED:,} more" if len(rest) > LISTED else ""
-    chosen = ", ".join(f"{side} = {_argument(names, at)!r}" for side, at in zip(missing, rest, strict=False))
+    named = [at for at in rest if names[at]]  # one without is most likely an index of pandas, or names of rows
+    likely = zip(missing, named if len(named) >= len(missing) else rest, strict=False)
+    chosen = ", ".join(f"{side} = {_argument(names, at)!r}" for side, at in likely)
     if len(missing) == 2 and may_be_matrix([names, *rows] if told else rows):
         advice = (
             f"say {sides} if a row is an edge, or, if its cells say how much of each column a row has, read it with format ="

@@ -29,6 +29,9 @@ from bicliq.pipeline.words import LISTED, SHOWN, listed, shown
 DECLARED = re.compile(r'"?sep=([^"\r\n])"?', re.IGNORECASE)
 """The line by which Excel is told the delimiter."""
 
+UNDERLINED = re.compile(r" *:?[-=]{3,}:? *")
+"""What stands below a name, in tables of Markdown and of databases."""
+
 
 def csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
     """CSV and TSV: columns by name or number; labels may be text or whole numbers."""
@@ -44,8 +47,8 @@ def csv_layout(source: str, head: str, settings: IngestSettings) -> Layout:
             f"{source}, line {first.line}, {first.problem}; mend the quotes, or take them as characters with quotes = false"
         )
     header = top.names or (_has_header(source, rows, settings) if settings.header is None else settings.header)
-    if not header and settings.header is None:
-        _refuse_title(source, rows, settings)
+    if settings.header is None:
+        (_refuse_odd_names if header else _refuse_title)(source, rows, delimiter, settings)
     own = tuple(_label(name, settings) for name in first.fields) if header else _numbers(first)
     keys = asked_keys(source, settings, own)
     names = (*own, *keys)
@@ -113,7 +116,34 @@ def _has_header(source: str, rows: list[Record], settings: IngestSettings) -> bo
     return not any(is_value(field) for field in rows[0].fields)
 
 
-def _refuse_title(source: str, rows: Sequence[Record], settings: IngestSettings) -> None:
+def _refuse_odd_names(source: str, rows: Sequence[Record], delimiter: str, settings: IngestSettings) -> None:
+    """Raise an `InputError` where names of columns are none, or not those of the columns below.
+
+    They may be a title that a sheet filled up with delimiters, be one less than the columns, as R
+    writes them above names of rows, or be underlined.
+    """
+    first, *below = rows
+    if first.fields[0].strip() and not any(map(str.strip, first.fields[1:])) and len(first.fields) > 1:
+        raise InputError(
+            f"{source}, line {first.line}: {shown(first.fields[0])} stands alone above {len(first.fields)} columns and may be"
+            f" a title; leave it out with skip = {first.line}, or say header = true if it is a name"
+        )
+    wider = [row for row in below if len(row.fields) == len(first.fields) + 1 and row.fields[-1].strip()]
+    if len(below) == len(wider) > 1:
+        raise InputError(
+            f"{source}, line {first.line}: {listed(first.fields)} are one name less than the lines below have fields, as R"
+            f" writes them above names of rows; say skip = {first.line}, header = false, and the columns by number, as in"
+            " left = '1', right = '2', or format = 'baskets' if each line is a basket"
+        )
+    if below and any(below[0].fields) and all(UNDERLINED.fullmatch(field) for field in below[0].fields if field):
+        line = delimiter.join(below[0].fields)
+        raise InputError(
+            f"{source}, line {below[0].line}: {shown(line)} underlines the names above it; leave it out with comment ="
+            f" {line[:2]!r}"
+        )
+
+
+def _refuse_title(source: str, rows: Sequence[Record], _: str, settings: IngestSettings) -> None:
     """Raise an `InputError` where the first row may be a title.
 
     It stands alone above a blank line, or has numbers or times, and words beside them, above a row
