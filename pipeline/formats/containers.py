@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from bicliq.pipeline.errors import InputError
@@ -15,7 +16,7 @@ from bicliq.pipeline.formats.files import WITHIN, file_of, input_errors, open_by
 from bicliq.pipeline.formats.frames import Frame, arrow_frame
 from bicliq.pipeline.formats.heads import refuse_comment, refuse_lines
 from bicliq.pipeline.formats.in_python import array_of_values
-from bicliq.pipeline.formats.parquet import opened_parquet
+from bicliq.pipeline.formats.parquet import index_of, opened_parquet
 from bicliq.pipeline.formats.source import EdgeSource
 from bicliq.pipeline.formats.tables import frame_source, matrix_frame
 from bicliq.pipeline.settings import IngestSettings
@@ -116,10 +117,14 @@ def open_duckdb(source: str, size: int, settings: IngestSettings) -> EdgeSource:
 
 
 def open_parquet_matrix(source: str, size: int, settings: IngestSettings) -> EdgeSource:
-    """A Parquet file whose cells say which row has which column."""
+    """A Parquet file whose cells say which row has which column; an index of pandas names rows."""
     refuse_lines(source, settings)
     with opened_parquet(source) as file:
-        return _source(arrow_frame(source, file.read()), settings, "parquet")
+        table, index = file.read(), [] if settings.left else index_of(file.schema_arrow)
+    if len(index) > 1:
+        raise InputError(f"{source}: its index of pandas has several levels; write columns, as with .reset_index()")
+    frame = arrow_frame(source, table.drop_columns(index))
+    return _source(replace(frame, index=table[index[0]].combine_chunks()) if index else frame, settings, "parquet")
 
 
 def _chosen(source: str, names: Sequence[str], what: str) -> str:

@@ -45,11 +45,43 @@ def open_parquet(source: str, size: int, settings: IngestSettings) -> EdgeSource
     refuse_lines(source, settings)
     with opened_parquet(source) as file:
         schema = file.schema_arrow
-        layout = typed_layout(source, settings, schema.names, partial(_first_rows, file))
+        index = index_of(schema)
+        names = _without_numbers(schema.names, index, settings)
+        layout = typed_layout(source, settings, names, partial(_first_rows, file, len(names)))
+        _refuse_index(source, layout, index, settings)
         known = [*schema.types, *[pa.null()] * len(layout.keys)]  # the label of a folder may be a number or text
         said = _told_lists(source, file, [name for name in names_of_sides(layout) if name in schema.names], settings)
     kinds = {side: known[layout.wanted[side]] for side in ("left", "right")}
     return EdgeSource(source, "parquet", size, settings, layout, text_sides(kinds, settings), assumed=said)
+
+
+def index_of(schema: pa.Schema) -> list[str]:
+    """Names of the columns that were the index of a frame of pandas, one a level."""
+    return [name for name in (schema.pandas_metadata or {}).get("index_columns", ()) if isinstance(name, str)]
+
+
+def _without_numbers(names: list[str], index: Sequence[str], settings: IngestSettings) -> list[str]:
+    """Names of columns without an index of pandas that has no name and is not asked for.
+
+    It stands last, and numbers rows.
+    """
+    asked = (settings.left, settings.right, settings.weight, settings.time)
+    if index and index == names[-1:] and index[0].startswith("__index_level_") and index[0] not in asked:
+        return names[:-1]
+    return names
+
+
+def _refuse_index(source: str, layout: Layout, index: Sequence[str], settings: IngestSettings) -> None:
+    """Raise an `InputError` where a side that nobody named is an index of pandas.
+
+    It is the last column of its file, and the first of the frame.
+    """
+    left, right = names_of_sides(layout)
+    if (None in (settings.left, settings.right)) and {left, right} & {*index} and (left, right) != ("left", "right"):
+        raise InputError(
+            f"{source}: {listed(name for name in (left, right) if name in index)} is an index of pandas, and which side it is"
+            f" is not said; name both, as in left = {right!r}, right = {left!r}"
+        )
 
 
 def names_of_sides(layout: Layout) -> list[str]:
@@ -137,9 +169,9 @@ def opened_parquet(source: str) -> Iterator[pq.ParquetFile]:
             yield file
 
 
-def _first_rows(file: pq.ParquetFile) -> list[list[str]]:
+def _first_rows(file: pq.ParquetFile, columns: int) -> list[list[str]]:
     for batch in file.iter_batches(SAMPLE):
-        return [[str(value) for value in row.values()] for row in batch.to_pylist()]
+        return [[str(value) for value in row.values()][:columns] for row in batch.to_pylist()]
     return []
 
 

@@ -109,3 +109,38 @@ def test_weights_that_are_no_numbers_are_named(tmp_path, weights, row):
     pq.write_table(pa.table({"u": [1, 2], "v": [1, 2], "w": weights}), tmp_path / "t.parquet")
     with pytest.raises(InputError, match=rf"row {row}, column w \(weight\)"):
         read_edge_table(tmp_path / "t.parquet", IngestSettings(weight="w", duplicates="sum"))
+
+
+def edges_in(path: Path, **settings: object) -> set[tuple[object, object]]:
+    table = read_edge_table(path, IngestSettings(**settings))
+    left, right = table.left_ids.to_pylist(), table.right_ids.to_pylist()
+    return {(left[u], right[v]) for u, v in zip(table.left, table.right, strict=True)}
+
+
+def test_an_index_of_pandas_is_no_side_that_nobody_named(tmp_path):
+    frame = pd.DataFrame({"user": ["ann", "bob", "cid"], "item": ["jam", "tea", "jam"]})
+    frame.set_index("user").to_parquet(tmp_path / "named.parquet")
+    with pytest.raises(InputError, match=r"'user' is an index of pandas, .* left = 'user', right = 'item'"):
+        edges_in(tmp_path / "named.parquet")
+    expected = {("ann", "jam"), ("bob", "tea"), ("cid", "jam")}
+    assert edges_in(tmp_path / "named.parquet", left="user", right="item") == expected
+    frame.iloc[[0, 2, 1]].to_parquet(tmp_path / "some.parquet")
+    assert edges_in(tmp_path / "some.parquet") == expected
+    assert edges_in(tmp_path / "some.parquet", left="__index_level_0__", right="item") == {
+        (0, "jam"),
+        (1, "tea"),
+        (2, "jam"),
+    }
+
+
+@pytest.mark.parametrize("named", ["who", None])
+@pytest.mark.parametrize("who", [["a", "b", "b"], [101, 102, 102]])
+def test_an_index_of_pandas_names_the_rows_of_a_matrix(tmp_path, named, who):
+    cross = pd.crosstab(pd.Series(who, name="who"), pd.Series(list("xyz"), name="what")).rename_axis(named)
+    cross.to_parquet(tmp_path / "t.parquet")
+    expected = {(who[0], "x"), (who[1], "y"), (who[2], "z")}
+    assert edges_in(tmp_path / "t.parquet", format="matrix") == expected
+    assert edges_in(tmp_path / "t.parquet", format="matrix", left=named or "__index_level_0__") == expected
+    pd.concat([cross], keys=["k"]).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"several levels; .*reset_index\(\)"):
+        edges_in(tmp_path / "t.parquet", format="matrix")
