@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -77,6 +77,29 @@ def told_sums(uri: str, column: object) -> str:
     t.csv: column 'All' holds the sums of those before it, and was taken for a vertex; take it out (pandas.crosstab: no margins)
     """
     return f"{uri}: column {shown(column)} holds the sums of those before it, {TOLD_SUMS.split(', ', 1)[1]}"
+
+
+def told_others(uri: str, columns: Mapping[Any, Sequence[float]]) -> tuple[str, ...]:
+    """Say which columns, by their first values, are most likely no cells: ids, ages or prices.
+
+    They hold other numbers than 0 and 1, unlike all beside them; and either no 0, or no number
+    twice.
+
+    Examples
+    --------
+    >>> print(*told_others("t.csv", {"age": [34, 25, 34], "jam": [0, 1, 1], "tea": [1, 0, 1]}))
+    t.csv: column 'age' holds other numbers than 0 and 1, unlike those beside it, and was taken for a vertex of its rows; leave it out if it is none, or say left = 'age' if it names them
+    """
+    others = {name: set(values) for name, values in columns.items() if not {0, 1} >= set(values)}
+    if 2 * len(others) >= len(columns) or any(
+        len(found) < 2 or (0 in found and len(found) < len(columns[name])) for name, found in others.items()
+    ):
+        return ()
+    return tuple(
+        f"{uri}: column {shown(name)} holds other numbers than 0 and 1, unlike those beside it, and was taken for a vertex"
+        f" of its rows; leave it out if it is none, or say left = {str(name)!r} if it names them"
+        for name in others
+    )
 
 
 @lru_cache(1 << 14)

@@ -11,8 +11,10 @@ import pyarrow.compute as pc
 
 from bicliq.pipeline.columns import values_of, words_column
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.formats.cells import are_sums, cell, told_sums
+from bicliq.pipeline.formats.cells import are_sums, cell, told_others, told_sums
+from bicliq.pipeline.formats.columns import SAMPLE
 from bicliq.pipeline.formats.labels import plain_numbers
+from bicliq.pipeline.formats.lines import Label
 from bicliq.pipeline.formats.matrix import (
     NAMES_ROWS,
     assumed_of_names,
@@ -83,12 +85,7 @@ def matrix_table(
             f" left = {columns[0]!r}, if it names them",
         )
     cells = list(values.values())  # one at a time as numbers: all would be 8 bytes a cell
-    if (
-        cells
-        and _numbers(cells[-1]).max(initial=0) > 1
-        and are_sums(list(map(_numbers, cells[:-1])), _numbers(cells[-1]))
-    ):
-        said = (*said, told_sums(name, list(labels.values())[-1]))
+    said += _told(name, list(labels.values()), cells)
     above, last = np.array([(some[:-1].sum(), some[-1]) for some in map(_numbers, cells) if n > 2]).reshape(-1, 2).T
     sums = n > 2 and are_sums([above, np.zeros(len(above))], last)
     used = np.bincount(values_of(left), minlength=n) > 0
@@ -98,6 +95,14 @@ def matrix_table(
     )
     lone = ((empty_rows if rows is None else rows.take(empty_rows)).to_pylist(), names.to_pylist())
     return table, n, sums, (*said, *remarks), lone
+
+
+def _told(name: str, labels: Sequence[Label], cells: Sequence[pa.Array]) -> tuple[str, ...]:
+    """Say which columns are most likely no cells, or sums of the others."""
+    others = told_others(name, {label: _numbers(some[:SAMPLE]) for label, some in zip(labels, cells, strict=True)})
+    if cells and (last := _numbers(cells[-1])).max(initial=0) > 1 and are_sums(list(map(_numbers, cells[:-1])), last):
+        return (*others, told_sums(name, labels[-1]))
+    return others
 
 
 def as_compared(names: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

@@ -24,9 +24,10 @@ from bicliq.pipeline.formats.cells import (
     are_sums,
     cell,
     is_binary,
+    told_others,
     told_sums,
 )
-from bicliq.pipeline.formats.columns import wants_time
+from bicliq.pipeline.formats.columns import SAMPLE, wants_time
 from bicliq.pipeline.formats.csv_heads import taken_for_comments, without_declaration
 from bicliq.pipeline.formats.files import bare_name
 from bicliq.pipeline.formats.lines import Label, Neighbours, TextLines, edge_batches, refuse_line
@@ -102,7 +103,9 @@ def matrix_head(uri: str, settings: IngestSettings) -> Head:
     )
     written = dict(cut)[named[0]].labels(frozenset(settings.null_values)) if named else ()
     columns, remarks = label_columns(uri, [""] * shorter + [name or "" for name in written], width, at, settings)
-    return Head(head_line, delimiter, width, at, columns, (*assumed, *remarks))
+    whole = [row for row in rows if len(row) == width][:SAMPLE]
+    others = told_others(uri, {name: [cell(row[place]) or 0 for row in whole] for place, name in columns.items()})
+    return Head(head_line, delimiter, width, at, columns, (*assumed, *remarks, *others))
 
 
 def _names(fields: Sequence[str], settings: IngestSettings) -> list[str]:

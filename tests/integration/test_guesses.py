@@ -277,3 +277,65 @@ def test_the_flow_of_a_watch_says_what_was_dropped(tmp_path, prefect_server):
     said = wait_for(lambda: (log := logs_of(prefect_server, run["id"])) and "rows read" in log and log, 30)
     assert "3 rows read: 1 repeats an edge; 1 dropped: nulls" in said
     assert "was taken for names of columns" in said
+
+
+# ---- names of columns that are none --------------------------------------------------------------
+
+
+R_TABLE = '"user"\t"item"\n"1"\t"ann"\t"jam"\n"2"\t"bob"\t"jam"\n'
+MARKDOWN = "| user | item |\n|------|:-----|\n| ann | jam |\n| bob | jam |\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "asked", "what", "cure"),
+    [
+        ("t.csv", "Sales of May,\nuser,item\nann,jam\nbob,jam\n", {}, "may be a title; .* skip = 1", {"skip": 1}),
+        (
+            "t.csv",
+            "Sales of May,,\nuser,item,n\nann,jam,1\nbob,jam,2\n",
+            {"left": "user", "right": "item"},
+            "above 3 columns and may be a title",
+            {"skip": 1},
+        ),
+        (
+            "t.tsv",
+            R_TABLE,
+            {},
+            "one name less than the lines below have fields, .* left = '1', right = '2'",
+            {"skip": 1, "header": False, "left": "1", "right": "2"},
+        ),
+        ("t.csv", "user,item\n----,----\nann,jam\nbob,jam\n", {}, "underlines .* comment = '--'", {"comment": "--"}),
+        ("t.md", MARKDOWN, {"left": "user", "right": "item"}, r"comment = '\|-'", {"comment": "|-"}),
+    ],
+)
+def test_names_of_columns_that_are_none_are_refused_and_the_cure_works(tmp_path, name, text, asked, what, cure):
+    path = written(tmp_path, name, text)
+    with pytest.raises(InputError, match=rf"line [12]: .*{what}"):
+        read(path, **asked)
+    assert edges_of(read(path, **(asked | cure))) == {("ann", "jam"), ("bob", "jam")}
+
+
+def test_a_column_without_a_name_is_not_advised_as_a_side(tmp_path):
+    path = written(tmp_path, "t.csv", ",user,item\n0,ann,jam\n1,bob,tea\n")
+    with pytest.raises(InputError, match="as in left = 'user', right = 'item'"):
+        read(path)
+
+
+# ---- numbers beside cells ------------------------------------------------------------------------
+
+
+AGES = pd.DataFrame({"name": ["ann", "bob", "cid"], "age": [34, 25, 34], "jam": [1, 0, 1], "tea": [0, 1, 1]})
+
+
+@pytest.mark.parametrize("door", ["frame", "csv", "parquet"])
+def test_a_column_of_numbers_beside_cells_of_0_and_1_is_said(tmp_path, door):
+    AGES.to_csv(tmp_path / "t.csv", index=False)
+    AGES.to_parquet(tmp_path / "t.parquet")
+    source = AGES if door == "frame" else f"{tmp_path}/t.{door}"
+    assert "column 'age' holds other numbers than 0 and 1, unlike those beside it" in said_of(source, format="matrix")
+
+
+@pytest.mark.parametrize("cells", [[2, 0, 1], [2, 0, 2], [1, 1, 1]])
+def test_a_column_of_counts_is_not_said_to_be_none_of_cells(cells):
+    frame = pd.DataFrame({"a": [0, 1, 1], "b": [1, 0, 0], "c": [0, 2, 0], "d": cells}, index=["x", "y", "z"])
+    assert "other numbers" not in said_of(frame, format="matrix")
