@@ -13,6 +13,9 @@ UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 LAST_YEAR = 2100
 """Last year of dates that are written without marks between."""
 
+LATEST = 253_402_300_800
+"""Unix seconds of the year 10000: what is beyond was counted in smaller units."""
+
 LONGEST = 1e11
 """Seconds (3,000 years): a length of time that is longer is a mistake."""
 
@@ -39,8 +42,10 @@ def parse_time(text: str) -> float:
     except ValueError:
         pass
     else:
-        if math.isfinite(seconds):
+        if abs(seconds) < LATEST:
             return seconds
+        if math.isfinite(seconds):
+            raise ValueError(f"{text} is beyond the year 9999: Unix seconds are meant, not milliseconds")
     try:
         moment = dt.datetime.fromisoformat(text)
     except ValueError:

@@ -93,7 +93,7 @@ def time_cure(text: str) -> str:
     found = re.fullmatch(r"\s*([0-9]{1,2})([./-])([0-9]{1,2})[./-]([0-9]{4})\b.*", text)
     if found is None:
         is_time = re.fullmatch(r"\s*([0-9.]+|[0-9]{4}-[0-9]{2}-[0-9]{2}.*)", text)
-        return "a column holds Unix seconds or ISO dates, not both: write it as the others" if is_time else "mend it"
+        return "write all of the column as 2026-01-31T12:00, or all as Unix seconds" if is_time else "mend it"
     day, mark, month, year = found.groups()
     if mark != ".":
         return "write the year first, as 2026-01-31"

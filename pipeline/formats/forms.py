@@ -59,11 +59,12 @@ ANSWERS = [
 
 FORMS = ("case", "unicode")
 
-UNSEEN = "[\u00ad\u200b\u2060\ufeff]"
-"""Characters that no reader sees: soft hyphens, blanks of no width, marks of byte order."""
+UNSEEN = "[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
+"""Characters that no reader sees: soft hyphens, blanks of no width, marks of direction and of byte
+order."""
 
-IN_QUOTES = "^(?:'.*'|`.*['`]|[\u2018\u201a].*[\u2018\u2019]|[\u201c\u201d\u201e].*[\u201c\u201d]|[\u00ab\u2039].*[\u00bb\u203a])$"
-"""A label in quotes that are none of CSV: in single ones, in those of print."""
+IN_QUOTES = "^(?:'.*'|=?\".*\"|`.*['`]|[\u2018\u201a].*[\u2018\u2019]|[\u201c\u201d\u201e].*[\u201c\u201d]|[\u00ab\u2039].*[\u00bb\u203a])$"
+"""A label in quotes that no reader of CSV took out: in single ones, in those of print, in ="007"."""
 
 BYTES_OF_UTF8 = r"[\x{80}-\x{9f}]|[\x{c2}-\x{f4}][\x{80}-\x{bf}\x{152}-\x{2122}]"
 """What those of a letter look like, read as latin-1 or cp1252."""

@@ -56,6 +56,11 @@ IDLE = {
     "duckdb": ("delimiter", "encoding", "header", "quotes", "multiline"),
     "excel": ("delimiter", "encoding", "quotes", "multiline"),
     "jsonl": ("delimiter", "header", "quotes", "multiline"),
+    "gmt": ("delimiter", "quotes", "multiline"),
+    **dict.fromkeys(("cxt", "pajek", "dl"), ("delimiter", "header", "quotes", "multiline")),
+    **dict.fromkeys(
+        ("konect", "snap", "mtx", "adjacency"), ("delimiter", "header", "quotes", "multiline", "split", "fold")
+    ),
 }
 """Settings of delimited text that formats have no use for."""
 

@@ -62,8 +62,12 @@ def _items(name: str, key: Any, items: Any) -> list[Any]:
         )
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise InputError(
-            f"{name}: basket {shown(key)} is {shown(items)}, and not a list of items; a basket of one item is"
-            f" [{shown(items)}]"
+            f"{name}: basket {shown(key)} is {shown(items)}, and not a list of items;"
+            + (
+                " write [] where it holds nothing"
+                if items is None or items != items
+                else f" a basket of one item is [{shown(items)}]"
+            )
         )
     return list(items)
 

@@ -101,7 +101,7 @@ def _open_file(source: str, settings: IngestSettings) -> EdgeSource:
     if kind in OPENERS:
         opened = OPENERS[kind](source, size, settings)
         return replace(opened, assumed=(*opened.assumed, *told_idle(source, kind, settings)))
-    head = text_head(source, settings)
+    head, said = text_head(source, settings), told_idle(source, kind, settings)
     if kind in LINES:
         about = LINES[kind]
         if not about.valued or wants_time(settings):
@@ -111,12 +111,12 @@ def _open_file(source: str, settings: IngestSettings) -> EdgeSource:
         refuse_choice(source, chosen, about.called, numbered=about.numbered)
         if about.two_sided:
             refuse_one_set(source, settings, about.called)
-        said = top_of(source, kind, settings).assumed if about.with_top else ()
+        said += top_of(source, kind, settings).assumed if about.with_top else ()
         said += told_leading_names(source, settings) if kind == "baskets" else ()
         return EdgeSource(source, kind, size, settings, None, assumed=said)
     layout = LAYOUTS[kind](source, head, _implied(settings, kind))
     text = frozenset(("left", "right") if settings.ids == "text" else ())
-    return EdgeSource(source, kind, size, settings, layout, text, assumed=layout.assumed)
+    return EdgeSource(source, kind, size, settings, layout, text, assumed=(*layout.assumed, *said))
 
 
 def _implied(settings: IngestSettings, kind: str) -> IngestSettings:

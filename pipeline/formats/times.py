@@ -8,7 +8,7 @@ from collections.abc import Collection
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bicliq.pipeline.times import date_of_digits
+from bicliq.pipeline.times import LATEST, date_of_digits
 
 SAMPLE = 100
 """First times by which numbers are told from dates of eight digits."""
@@ -27,9 +27,6 @@ FINER = r"(\.[0-9]{6})[0-9]+"
 
 IN_SECONDS, WITHOUT_ZONE = "times_in_seconds", "times_without_zone"
 """What `told_of` says of a column of times; reading says a sentence in place of numbers."""
-
-LATEST = 253_402_300_800
-"""Unix seconds of the year 10000: what is beyond was counted in smaller units."""
 
 
 def unix_seconds(times: pa.Array, head: bool = True) -> pa.Array:
@@ -146,4 +143,4 @@ def _of_dates(times: pa.Array) -> pa.Array:
 def _of_timestamps(times: pa.Array) -> pa.Array:
     zone = getattr(times.type, "tz", None)
     micros = pc.cast(pc.cast(times, pa.timestamp("us", zone), safe=False), pa.int64())
-    return pc.divide(pc.cast(micros, pa.float64()), 1e6)
+    return pc.divide(pc.cast(micros, pa.float64(), safe=False), 1e6)  # some are beyond 2255

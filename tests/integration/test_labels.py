@@ -149,3 +149,69 @@ def test_milliseconds_are_not_taken_for_seconds(tmp_path):
     path = write(tmp_path, "a,b,t\nx,1,1577836800\ny,1,1577836800000\n")
     with pytest.raises(InputError, match=r"line 3, column t \(time\): '1577836800000'.*milliseconds"):
         read(path, time="t", since="2019-01-01")
+
+
+def test_the_last_day_of_all_is_a_day(tmp_path):
+    path = write(tmp_path, "a,b,t\nx,1,9999-12-31\ny,1,2019-01-01\n")
+    assert edges_of(read(path, time="t", since="2020-01-01")) == {("x", 1)}
+
+
+@pytest.mark.parametrize("name", ["since", "until"])
+def test_milliseconds_in_a_setting_are_refused(name):
+    with pytest.raises(InputError, match=r"1577836800000 is beyond the year 9999: .*not milliseconds"):
+        load_settings(ingest={"time": "t", name: "1577836800000"})
+
+
+@pytest.mark.parametrize("time", ["2020-02-30", "2020-02-01 01:00 PM", "2020-02-01 01:00:00 +0100", "1577836800000"])
+def test_a_time_that_is_written_as_all_others_is_not_to_be_written_as_these(tmp_path, time):
+    with pytest.raises(InputError, match="write all of the column as 2026-01-31T12:00, or all as Unix seconds"):
+        read(write(tmp_path, f"a,b,t\nx,1,{time}\n"), time="t", since="2019-01-01")
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_missing_value_of_postgresql_is_no_label(tmp_path, numbers):
+    path = write(tmp_path, "u,v\n1,2\n3,\\N\n" if numbers else "u,v\nann,jam\nbob,\\N\n")
+    with pytest.raises(InputError, match=r"line 3, column v \(right\): .*is a word for a missing value"):
+        read(path)
+    assert edges_of(read(path, nulls="drop")) == {(1, 2) if numbers else ("ann", "jam")}
+
+
+@pytest.mark.parametrize("mark", ["\u200f", "\u200e", "\u2066", "\u202a"])
+def test_marks_of_direction_are_not_seen(tmp_path, mark):
+    summary = read(write(tmp_path, f"u,v\n{mark}ann,x\nann,x\n")).summary
+    assert summary.noted == {"alike_but_for_unseen": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("t.gmt", 's1\tna\t"A"\ts\n'), ("t.csv", 'u,v\ns1,"=""007"""\ns1,"""A"""\n')]
+)
+def test_quotes_that_are_part_of_a_label_are_said(tmp_path, name, text):
+    summary = read(write(tmp_path, text, name)).summary
+    assert summary.noted["quoted"] == text.count("s1")
+    assert any("in quotes" in sentence for sentence in summary.assumed)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "settings"),
+    [
+        ("t.mtx", "%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1\n", {"header": False}),
+        ("out.t", "% bip\n1 1\n", {"fold": "case"}),
+        ("t.adj", "0 1\n", {"split": ";"}),
+        ("t.cxt", "B\n\n1\n1\n\no\na\nX\n", {"delimiter": ";"}),
+        ("t.gmt", "s\tna\tA\n", {"quotes": False}),
+        ("t.net", '*Vertices 2 1\n1 "a"\n2 "x"\n*Edges\n1 2\n', {"header": True}),
+        ("t.dl", "dl nr=1 nc=1 format=edgelist2\nlabels embedded\ndata:\na x\n", {"multiline": True}),
+    ],
+)
+def test_a_setting_without_effect_on_a_format_of_its_own_is_said(tmp_path, name, text, settings):
+    (name_of,) = settings
+    (said,) = read(write(tmp_path, text, name), **settings).summary.assumed
+    assert f"{name_of} = " in said
+    assert "has no effect on format" in said
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan")])
+def test_a_basket_of_a_missing_value_is_advised_to_be_empty(nothing):
+    with pytest.raises(InputError, match=r"basket 'bob' is (None|nan), .*; write \[\] where it holds nothing"):
+        read_edge_table({"ann": ["jam"], "bob": nothing})
+    assert edges_of(read_edge_table({"ann": ["jam"], "bob": []})) == {("ann", "jam")}
