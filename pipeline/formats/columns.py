@@ -179,7 +179,8 @@ def _unclear(
     sides = " and ".join(missing)
     columns = ", ".join(shown(names[at]) + _examples(at, rows) for at in rest[:LISTED])
     more = f" and {len(rest) - LISTED:,} more" if len(rest) > LISTED else ""
-    named = [at for at in rest if names[at]]  # one without is most likely an index of pandas, or names of rows
+    filled = [at for at in rest if any(row[at] not in ("", "None") for row in rows if at < len(row))]
+    named = [at for at in filled if names[at]]  # one without is most likely an index of pandas, or names of rows
     likely = zip(missing, named if len(named) >= len(missing) else rest, strict=False)
     chosen = ", ".join(f"{side} = {_argument(names, at)!r}" for side, at in likely)
     if len(missing) == 2 and may_be_matrix([names, *rows] if told else rows):

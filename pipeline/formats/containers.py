@@ -44,18 +44,20 @@ def open_sheet(source: str, size: int, settings: IngestSettings) -> EdgeSource:
             numbered = [(at, row) for at, row in below if any(value is not None for value in row)]
     if not numbered:
         raise InputError(f"{source}: the sheet holds nothing{', but for rows to skip' if settings.skip else ''}")
-    frame = _sheet_frame(source, numbered[0][0], [row for _, row in numbered], settings)
+    frame = _sheet_frame(source, numbered, settings)
     return _source(frame, settings, "excel")
 
 
-def _sheet_frame(source: str, first: int, rows: Sequence[tuple[Any, ...]], settings: IngestSettings) -> Frame:
+def _sheet_frame(source: str, numbered: Sequence[tuple[int, tuple[Any, ...]]], settings: IngestSettings) -> Frame:
     """Columns of a sheet; a first row of text names them, unless that is said otherwise."""
+    numbers, rows = zip(*numbered, strict=True)
+    first = numbers[0]
     named = _has_names(source, first, rows, settings) if settings.header is None else settings.header
     width = max(map(len, rows))
     names = [str(at) if not named or value is None else str(value) for at, value in enumerate(_filled(rows[0], width))]
     if settings.format == "matrix" and settings.header is None:
         names = ["" if value is None else str(value) for value in _filled(rows[0], width)]
-    body = rows[1:] if named else rows
+    body, of_body = (rows[1:], numbers[1:]) if named else (rows, numbers)
     columns = [[_filled(row, width)[at] for row in body] for at in range(width)]
     assumed: tuple[str, ...] = ()
     if settings.header is None:
@@ -67,9 +69,9 @@ def _sheet_frame(source: str, first: int, rows: Sequence[tuple[Any, ...]], setti
         assumed = (f"{source}: row {first} {what}",)
 
     def read(positions: Sequence[int]) -> list[Any]:
-        return [array_of_values(source, names[at], columns[at]) for at in positions]
+        return [array_of_values(source, names[at], columns[at], lambda row: f"row {of_body[row]}") for at in positions]
 
-    return Frame(source, tuple(names), read, is_table=True, assumed=assumed)
+    return Frame(source, tuple(names), read, is_table=True, rows=of_body, assumed=assumed)
 
 
 def _has_names(source: str, first: int, rows: Sequence[tuple[Any, ...]], settings: IngestSettings) -> bool:
@@ -105,10 +107,11 @@ def open_duckdb(source: str, size: int, settings: IngestSettings) -> EdgeSource:
         raise InputError(f"{source}: a DuckDB file is read where it lies on a disk; copy it to one first")
     try:
         with duckdb.connect(path, read_only=True) as database:
-            named = database.execute("select table_name from information_schema.tables order by 1").fetchall()
-            chosen = _chosen(source, [name for (name,) in named], "table")
-            quoted = chosen.replace('"', '""')
-            table = database.sql(f'select * from "{quoted}"').to_arrow_table()
+            found = database.execute("select table_schema, table_name from information_schema.tables").fetchall()
+            named = {name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in found}
+            chosen = named[_chosen(source, sorted(named), "table")]
+            quoted = ".".join('"' + part.replace('"', '""') + '"' for part in chosen)
+            table = database.sql(f"select * from {quoted}").to_arrow_table()
     except duckdb.Error as error:
         raise InputError(
             f"{source}: cannot be read as a DuckDB file: {brief(error)}; close it elsewhere, or check it"

@@ -64,7 +64,10 @@ UNSEEN = "[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069
 order."""
 
 IN_QUOTES = "^(?:'.*'|=?\".*\"|`.*['`]|[\u2018\u201a].*[\u2018\u2019]|[\u201c\u201d\u201e].*[\u201c\u201d]|[\u00ab\u2039].*[\u00bb\u203a])$"
-"""A label in quotes that no reader of CSV took out: in single ones, in those of print, in ="007"."""
+"""A label in quotes that no reader took out: in single ones, in those of print, in ="007"."""
+
+ROUNDED = r"^[+-]?[0-9](?:[.,][0-9]+)?E\+[0-9]{2}$"
+"""How a sheet writes a number of more digits than its column is wide."""
 
 BYTES_OF_UTF8 = r"[\x{80}-\x{9f}]|[\x{c2}-\x{f4}][\x{80}-\x{bf}\x{152}-\x{2122}]"
 """What those of a letter look like, read as latin-1 or cp1252."""
@@ -264,7 +267,7 @@ def told_forms(uri: str, sides: Mapping[str, pa.Array]) -> tuple[dict[str, int],
 
 
 def told_odd(uri: str, sides: Mapping[str, pa.Array], encoding: str | None) -> tuple[dict[str, int], tuple[str, ...]]:
-    r"""Count the labels of each side that stand in other quotes than ", or are garbled.
+    r"""Count the labels of each side that stand in quotes, were rounded, or are garbled.
 
     `uri`, `sides`: as of `told_forms`. `encoding`: what the text was read in; None: UTF-8, or it
     came as text. Returns as of `told_forms`.
@@ -289,6 +292,13 @@ def told_odd(uri: str, sides: Mapping[str, pa.Array], encoding: str | None) -> t
             said.append(
                 f"{uri}: {_are(len(quoted), side)} in quotes, as {quoted[0].as_py()!a}; they are part of"
                 f" {'it' if len(quoted) == 1 else 'them'}: take them out if they should not be"
+            )
+        rounded = labels.filter(pc.match_substring_regex(labels, ROUNDED))
+        if len(rounded):
+            counts["rounded"] = counts.get("rounded", 0) + len(rounded)
+            said.append(
+                f"{uri}: {_are(len(rounded), side)} a number as a sheet shortens it, as {rounded[0].as_py()!a}: several ids"
+                " may have become one; write the column as text"
             )
         garbled = {} if _is_ascii(labels) else _garbled(labels, encoding)
         if garbled:

@@ -57,8 +57,9 @@ class Frame:
         Whether its columns are somebody's own: it may be a matrix.
     index
         Names of its rows, where it has some beside its columns.
-    assumed, noted, lone
-        What was taken for granted, what was found, and who is tied to nothing (`EdgeSource`).
+    rows, assumed, noted, lone
+        Numbers of its rows in a sheet, what was taken for granted, what was found, and who is tied
+        to nothing (`EdgeSource`).
     """
 
     name: str
@@ -68,6 +69,7 @@ class Frame:
     has_values: bool = False
     is_table: bool = False
     index: pa.Array | None = None
+    rows: Sequence[int] = ()
     assumed: tuple[str, ...] = ()
     noted: Mapping[str, int] = field(default_factory=dict)
     lone: Lone = ((), ())

@@ -81,6 +81,8 @@ def recognise(source: str, settings: IngestSettings) -> str:
     first, rows = filled[0], [line for line in filled if not line.startswith(MARKS)]
     if first.startswith("%%MatrixMarket"):
         return "mtx"
+    if name.startswith("out.") and all(map(str.isdigit, (rows or filled)[0].split())):
+        return "konect"
     comments = filled[: len(filled) - len(rows)] if rows else []
     if (
         first.startswith(("%", "#"))

@@ -135,6 +135,8 @@ class EdgeSource:
         What was found when it was opened: see `EdgeBatch`.
     lone
         Labels of left and of right vertices without an edge, where its opening told them.
+    rows
+        Numbers of the rows of `table` in a sheet; none: they are counted from 0.
     """
 
     uri: str
@@ -148,6 +150,7 @@ class EdgeSource:
     assumed: tuple[str, ...] = ()
     noted: Mapping[str, int] = field(default_factory=dict)
     lone: tuple[Sequence[Any], Sequence[Any]] = ((), ())
+    rows: Sequence[int] = ()
 
     @property
     def files(self) -> tuple[EdgeSource, ...]:

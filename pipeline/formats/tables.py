@@ -178,6 +178,7 @@ def frame_source(frame: Frame, settings: IngestSettings, kind: str = "table") ->
         ),
         noted=frame.noted,
         lone=frame.lone,
+        rows=frame.rows,
     )
 
 
@@ -186,7 +187,8 @@ def table_batches(source: EdgeSource) -> Iterator[EdgeBatch]:
     assert source.table is not None
     noted = source.noted
     parts = source.table.to_batches(BATCH_ROWS) or [pa.RecordBatch.from_pylist([], source.table.schema)]
-    for batch in typed_batches(source, parts):
+    rows = source.rows or range(source.table.num_rows)
+    for batch in typed_batches(source, parts, lambda first: lambda row: f"{source.uri}, row {rows[first + row]}"):
         yield replace(batch, noted={**batch.noted, **noted})
         noted = {}
 

@@ -172,7 +172,7 @@ def test_the_flow_answers_and_commits(tmp_path):
         ("one less.clq", "p edge 4 3\ne 1 2\ne 2 3\n", "declares 3 edges, but holds 2"),
         ("one more.clq", "p edge 4 1\ne 1 2\ne 2 3\n", "declares 1 edges, but holds 2"),
         ("other.clq", "p edge 3 3\nq 1 2\n", "line 2: 'q' begins no DIMACS line"),
-        ("bad.clq.gz", None, "cannot be read"),
+        ("bad.clq.gz", None, "is text, and not compressed with gzip"),
         ("oblong.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 3 1\n1 3\n", "2 rows and 3 columns"),
         ("head.mtx", "1 2\n", "line 1: must begin with '%%MatrixMarket"),
         ("cut.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 3\n", "declares 2 entries"),

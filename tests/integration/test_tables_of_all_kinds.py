@@ -388,3 +388,33 @@ def test_objects_that_are_no_edges_are_refused(tmp_path, text, what):
     (tmp_path / "t.jsonl").write_text(text)
     with pytest.raises(bicliq.InputError, match=what):
         bicliq.enumerate(tmp_path / "t.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([("ann", "jam"), (None, None), ("bob", None)], "row 4, column item"),
+        ([("ann", 1), ("bob", "x")], "row 3, column"),
+    ],
+)
+def test_a_row_of_a_sheet_has_the_number_that_it_has_there(tmp_path, rows, said):
+    pd.DataFrame([("user", "item"), *rows]).to_excel(tmp_path / "t.xlsx", index=False, header=False)
+    with pytest.raises(bicliq.InputError, match=said):
+        bicliq.enumerate(tmp_path / "t.xlsx")
+
+
+def test_a_blank_column_of_a_sheet_is_not_advised_as_a_side(tmp_path):
+    frame = pd.DataFrame([(None, "user", "item"), (None, "ann", "jam")])
+    frame.to_excel(tmp_path / "t.xlsx", index=False, header=False)
+    with pytest.raises(bicliq.InputError, match="as in left = 'user', right = 'item'"):
+        bicliq.enumerate(tmp_path / "t.xlsx")
+
+
+def test_tables_of_two_schemas_are_two(tmp_path):
+    with duckdb.connect(str(tmp_path / "s.duckdb")) as database:
+        database.execute("create table e as select 'ann' u, 'jam' v; create schema old")
+        database.execute("create table old.e as select 'bob' u, 'tea' v")
+    with pytest.raises(bicliq.InputError, match=r"holds 2 tables; there are: 'e', 'old\.e'"):
+        bicliq.enumerate(f"{tmp_path}/s.duckdb")
+    assert groups(f"{tmp_path}/s.duckdb::old.e") == {(("bob",), ("tea",))}
+    assert groups(f"{tmp_path}/s.duckdb::e") == {(("ann",), ("jam",))}
