@@ -262,6 +262,10 @@ def frame_of_entries(name: str, matrix: Any) -> Frame:
     """Entries of a sparse matrix, what is not 0 of a dense one: rows left, columns right."""
     if np.ma.is_masked(matrix):
         raise InputError(f"{name}: some of its cells are masked; say what they are, as in matrix.filled(0) for no edge")
+    if np.iscomplexobj(matrix):
+        raise InputError(
+            f"{name}: complex numbers say not which of them are edges; give their amounts, as with abs(matrix)"
+        )
     if hasattr(matrix, "tocoo"):
         entries, summed = _summed(matrix)
         shape, columns = matrix.shape, {"left": entries.row, "right": entries.col, "weight": entries.data}

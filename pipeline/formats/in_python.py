@@ -181,6 +181,13 @@ def array_of_values(name: str, column: str, values: Any, place: Callable[[int], 
         raise InputError(
             f"{name}, column {column}: a whole number is beyond 64 bits; make text of all, as with str"
         ) from None
+    except UnicodeEncodeError as error:
+        lists = (value if isinstance(value, list) else [value] for value in values)
+        row = next(row for row, some in enumerate(lists) if error.object in some)
+        raise InputError(
+            f"{name}, {place(row)}, column {column}: {shown(error.object)} holds half a character (a surrogate of UTF-16), and"
+            " is no text; mend it"
+        ) from None
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(f"{name}, {_mixed(column, values, place) or f'column {column}: {brief(error)}'}") from None
 

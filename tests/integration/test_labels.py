@@ -222,3 +222,10 @@ def test_a_number_that_a_sheet_shortened_is_said(tmp_path, label, said):
     summary = read(write(tmp_path, f"u;v\n{label};x\n{label};y\nann;x\n")).summary
     assert summary.noted == ({"rounded": 1} if said else {})
     assert len([one for one in summary.assumed if "several ids may have become one" in one]) == said
+
+
+@pytest.mark.parametrize("value", ['"a\\ud800"', '["x", "a\\ud800"]'])
+def test_half_a_character_is_named_with_its_line(tmp_path, value):
+    path = write(tmp_path, f'{{"u": "b", "v": "x"}}\n{{"u": "c", "v": {value}}}\n', "t.jsonl")
+    with pytest.raises(InputError, match=r"line 2, column v: .* holds half a character"):
+        read(path)

@@ -96,6 +96,7 @@ REFUSED = {
     "an item that is nothing": ({"ann": ["", "tea"]}, "a value is missing"),
     "an item that is nan": ({"ann": ["nan", "tea"]}, "a value is missing"),
     "a number that is NaN": ({"ann": {"jam": float("nan")}}, "a value is missing"),
+    "complex numbers in a sparse matrix": (sp.csr_array(np.eye(2) * 1j), r"complex numbers .*abs\(matrix\)"),
     "NaN in a sparse matrix": (sp.coo_array(np.array([[1.0, float("nan")]])), "a value is missing"),
 }
 
