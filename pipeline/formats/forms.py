@@ -69,6 +69,13 @@ IN_QUOTES = "^(?:'.*'|=?\".*\"|`.*['`]|[\u2018\u201a].*[\u2018\u2019]|[\u201c\u2
 ROUNDED = r"^[+-]?[0-9](?:[.,][0-9]+)?E\+[0-9]{2}$"
 """How a sheet writes a number of more digits than its column is wide."""
 
+ODD = {
+    "quoted": (IN_QUOTES, "in quotes, as {}; the quotes are part of it: take them out if they should not be"),
+    "rounded": (ROUNDED, "a number as a sheet shortens it, as {}: several ids may have become one; write it as text"),
+    "marked": (r"^\x{feff}|\x00", "written with a mark of byte order or a zero byte, as {}; take it out"),
+}
+"""What is odd about labels: how they look, and what is said of them."""
+
 BYTES_OF_UTF8 = r"[\x{80}-\x{9f}]|[\x{c2}-\x{f4}][\x{80}-\x{bf}\x{152}-\x{2122}]"
 """What those of a letter look like, read as latin-1 or cp1252."""
 
@@ -278,7 +285,7 @@ def told_odd(uri: str, sides: Mapping[str, pa.Array], encoding: str | None) -> t
     >>> counts
     {'quoted': 1, 'garbled': 1}
     >>> print(*said, sep="\n")
-    t.csv: 1 label of the right side is in quotes, as "'jam'"; they are part of it: take them out if they should not be
+    t.csv: 1 label of the right side is in quotes, as "'jam'"; the quotes are part of it: take them out if they should not be
     t.csv: 1 label of the right side is garbled, as 'Jos\xc3\xa9' for 'Jos\xe9'; read it with encoding = 'utf-8'
     """
     counts: dict[str, int] = {}
@@ -286,20 +293,12 @@ def told_odd(uri: str, sides: Mapping[str, pa.Array], encoding: str | None) -> t
     for side, labels in sides.items():
         if not pa.types.is_string(labels.type):
             continue
-        quoted = labels.filter(pc.match_substring_regex(labels, IN_QUOTES))
-        if len(quoted):
-            counts["quoted"] = counts.get("quoted", 0) + len(quoted)
-            said.append(
-                f"{uri}: {_are(len(quoted), side)} in quotes, as {quoted[0].as_py()!a}; they are part of"
-                f" {'it' if len(quoted) == 1 else 'them'}: take them out if they should not be"
-            )
-        rounded = labels.filter(pc.match_substring_regex(labels, ROUNDED))
-        if len(rounded):
-            counts["rounded"] = counts.get("rounded", 0) + len(rounded)
-            said.append(
-                f"{uri}: {_are(len(rounded), side)} a number as a sheet shortens it, as {rounded[0].as_py()!a}: several ids"
-                " may have become one; write the column as text"
-            )
+        odd = labels.filter(pc.match_substring_regex(labels, "|".join(pattern for pattern, _ in ODD.values())))
+        for what, (pattern, sentence) in ODD.items():
+            found = odd.filter(pc.match_substring_regex(odd, pattern))
+            if len(found):
+                counts[what] = counts.get(what, 0) + len(found)
+                said.append(f"{uri}: {_are(len(found), side)} {sentence.format(ascii(found[0].as_py()))}")
         garbled = {} if _is_ascii(labels) else _garbled(labels, encoding)
         if garbled:
             counts["garbled"] = counts.get("garbled", 0) + len(garbled)

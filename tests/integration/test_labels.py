@@ -229,3 +229,10 @@ def test_half_a_character_is_named_with_its_line(tmp_path, value):
     path = write(tmp_path, f'{{"u": "b", "v": "x"}}\n{{"u": "c", "v": {value}}}\n', "t.jsonl")
     with pytest.raises(InputError, match=r"line 2, column v: .* holds half a character"):
         read(path)
+
+
+@pytest.mark.parametrize("rows", ["ann,x\n\ufeffcid,x\n", "ann,x\n" * 30_000 + "cid\0,x\n"])
+def test_marks_of_byte_order_and_zero_bytes_in_a_label_are_said(tmp_path, rows):
+    summary = read(write(tmp_path, "u,v\n" + rows)).summary
+    assert summary.noted == {"marked": 1}
+    assert any("a mark of byte order or a zero byte" in sentence for sentence in summary.assumed)
