@@ -90,6 +90,9 @@ def told_others(uri: str, columns: Mapping[Any, Sequence[float]]) -> tuple[str, 
     >>> print(*told_others("t.csv", {"age": [34, 25, 34], "jam": [0, 1, 1], "tea": [1, 0, 1]}))
     t.csv: column 'age' holds other numbers than 0 and 1, unlike those beside it, and was taken for a vertex of its rows; leave it out if it is none, or say left = 'age' if it names them
     """
+    *parts, last = columns.values() if columns else [()]
+    if are_sums(parts, last):  # that is said of all its rows
+        columns = dict(list(columns.items())[:-1])
     others = {name: set(values) for name, values in columns.items() if not {0, 1} >= set(values)}
     if 2 * len(others) >= len(columns) or any(
         len(found) < 2 or (0 in found and len(found) < len(columns[name])) for name, found in others.items()

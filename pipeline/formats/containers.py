@@ -53,7 +53,8 @@ def _sheet_frame(source: str, numbered: Sequence[tuple[int, tuple[Any, ...]]], s
     numbers, rows = zip(*numbered, strict=True)
     first = numbers[0]
     named = _has_names(source, first, rows, settings) if settings.header is None else settings.header
-    width = max(map(len, rows))
+    width = max(at for row in rows for at, value in enumerate(row, 1) if value is not None)
+    rows = tuple(row[:width] for row in rows)
     names = [str(at) if not named or value is None else str(value) for at, value in enumerate(_filled(rows[0], width))]
     if settings.format == "matrix" and settings.header is None:
         names = ["" if value is None else str(value) for value in _filled(rows[0], width)]
@@ -75,17 +76,22 @@ def _sheet_frame(source: str, numbered: Sequence[tuple[int, tuple[Any, ...]]], s
 
 
 def _has_names(source: str, first: int, rows: Sequence[tuple[Any, ...]], settings: IngestSettings) -> bool:
+    filled = [value for value in rows[0] if value is not None]
+    whole = settings.format != "matrix" or (rows[0][0] is not None and len(rows[0]) > 2)
+    if (
+        whole
+        and len(filled) == 1 < len(rows)
+        and max(sum(value is not None for value in row) for row in rows[1:SAMPLE]) > 1
+    ):
+        raise InputError(
+            f"{source}, row {first}: {shown(str(filled[0]))} stands alone and may be a title; leave it out with skip ="
+            f" {first}, or say header = true if it names a column, or header = false if it is data"
+        )
     if settings.format == "matrix":
         return True
     if asked := asked_columns(source, settings):
         some = [["" if value is None else str(value) for value in row] for row in rows[:SAMPLE]]
         return begins_with_names(f"{source}, row {first}", some, asked)
-    filled = [value for value in rows[0] if value is not None]
-    if len(filled) == 1 < len(rows) and max(sum(value is not None for value in row) for row in rows[1:SAMPLE]) > 1:
-        raise InputError(
-            f"{source}, row {first}: {shown(str(filled[0]))} stands alone and may be a title; leave it out with skip ="
-            f" {first}, or say header = true if it names a column, or header = false if it is data"
-        )
     return all(isinstance(value, str | None) for value in rows[0])
 
 

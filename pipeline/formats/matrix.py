@@ -94,6 +94,13 @@ def matrix_head(uri: str, settings: IngestSettings) -> Head:
     if named is None or named is commented:
         rows = [first[1], *rows]
     shorter = named is not None and len(named[1]) == width - 1
+    if settings.header is None and width > 2:
+        _refuse_title(uri, *first, width)
+    if named is not None and shorter and width > 2 and not any(row[-1] for row in rows):
+        raise InputError(
+            f"{uri}, line {named[0]}: names one column less than the lines below have, and their last holds nothing; take"
+            " the delimiters at their ends out"
+        )
     names = [] if named is None else ([""] * shorter + named[1])
     at = place_of_names(uri, settings, names, rows)
     head_line = named[0] if named else body[0][0] - 1
@@ -106,6 +113,16 @@ def matrix_head(uri: str, settings: IngestSettings) -> Head:
     whole = [row for row in rows if len(row) == width][:SAMPLE]
     others = told_others(uri, {name: [cell(row[place]) or 0 for row in whole] for place, name in columns.items()})
     return Head(head_line, delimiter, width, at, columns, (*assumed, *remarks, *others))
+
+
+def _refuse_title(uri: str, number: int, fields: Sequence[str], width: int) -> None:
+    """Raise an `InputError` where the first line may be a title, alone or above blank fields."""
+    name, *others = fields
+    if name and not any(others) and len(others) in (0, width - 1):
+        raise InputError(
+            f"{uri}, line {number}: {shown(name)} stands alone and may be a title; leave it out with skip = {number}, or say"
+            " header = true if it names a column, or header = false if it is a row"
+        )
 
 
 def _names(fields: Sequence[str], settings: IngestSettings) -> list[str]:
@@ -201,13 +218,14 @@ def label_columns(
         remarks.append(f"{uri}: column {shown(names[-1])} holds text about the rows, and was left out")
     if names:
         for name, uses in Counter(names[place] for place in places).items():
+            if not name:
+                raise InputError(
+                    f"{uri}: a column has no name; give each column of a matrix one, take it out where it holds nothing (as"
+                    " behind delimiters at the ends of lines), or say header = false if line 1 is a row"
+                )
             if uses > 1:
                 raise InputError(
                     f"{uri}: {uses} columns are called {shown(name)}; rename them, as they would become one"
-                )
-            if not name:
-                raise InputError(
-                    f"{uri}: a column has no name; give each column of a matrix one, or say header = false"
                 )
         return {place: written[place] for place in places}, tuple(remarks)
     return dict(zip(places, range(len(places)), strict=True)), tuple(remarks)

@@ -60,7 +60,7 @@ JSON = re.compile(r'\s*(\[\s*)?\{\s*"')
 
 MARKUP = {
     ('{"', "["): "JSON",
-    "<": "HTML or XML (an error page of a server?)",
+    ("<",): "HTML or XML (an error page of a server?)",
     ("--\n", "-- ", "CREATE TABLE ", "INSERT INTO ", "PRAGMA "): "a dump of SQL",
 }
 """What a text begins with that is no table, unless its name or the settings say so."""

@@ -339,3 +339,36 @@ def test_a_column_of_numbers_beside_cells_of_0_and_1_is_said(tmp_path, door):
 def test_a_column_of_counts_is_not_said_to_be_none_of_cells(cells):
     frame = pd.DataFrame({"a": [0, 1, 1], "b": [1, 0, 0], "c": [0, 2, 0], "d": cells}, index=["x", "y", "z"])
     assert "other numbers" not in said_of(frame, format="matrix")
+
+
+MATRIX = "name,jam,tea\nann,1,0\nbob,1,1\n"
+
+
+@pytest.mark.parametrize("title", ["Sales of May\n", "Sales of May,,\n", "Sales of May\n\n"])
+def test_a_title_of_a_matrix_is_refused_and_the_cure_works(tmp_path, title):
+    path = written(tmp_path, "t.csv", title + MATRIX)
+    with pytest.raises(InputError, match=r"line 1: 'Sales of May' stands alone and may be a title; .* skip = 1"):
+        read(path, format="matrix")
+    expected = {("ann", "jam"), ("bob", "jam"), ("bob", "tea")}
+    assert edges_of(read(path, format="matrix", skip=1)) == expected
+
+
+def test_delimiters_at_the_ends_of_the_rows_of_a_matrix_do_not_shift_its_names(tmp_path):
+    for text in ("name,jam,tea\nann,1,0,\nbob,1,1,\n", "name,jam,tea,,\nann,1,0,,\nbob,1,1,,\n"):
+        with pytest.raises(InputError, match=r"delimiters at the(ir)? ends"):
+            read(written(tmp_path, "t.csv", text), format="matrix")
+    shorter = written(tmp_path, "t.csv", "jam,tea\nann,1,0\nbob,1,1\n")
+    assert ("bob", "tea") in edges_of(read(shorter, format="matrix"))
+
+
+@pytest.mark.parametrize("form", ["matrix", "auto"])
+def test_columns_of_a_sheet_that_hold_nothing_are_none(tmp_path, form):
+    pytest.importorskip("openpyxl")
+    rows = [("name", "jam", None, None), ("ann", "1" if form == "auto" else 1, None, None)]
+    pd.DataFrame(rows).to_excel(tmp_path / "t.xlsx", index=False, header=False)
+    assert len(edges_of(read(f"{tmp_path}/t.xlsx", format=form))) == 1
+    pd.DataFrame([("Sales", None, None), ("name", "jam", "tea"), ("ann", 1, 1)]).to_excel(
+        tmp_path / "t.xlsx", index=False, header=False
+    )
+    with pytest.raises(InputError, match=r"row 1: 'Sales' stands alone and may be a title"):
+        read(f"{tmp_path}/t.xlsx", format=form, left="name", right=None if form == "matrix" else "jam")
