@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from numbers import Integral
 from typing import Any, Literal, Unpack
 
 from bicliq.asking import Place, Reading, read_as
@@ -13,7 +14,9 @@ from bicliq.pipeline.questions.estimate import estimate_table
 from bicliq.pipeline.questions.find import FindAsked, find_in_table
 from bicliq.pipeline.results.answers import Estimate, Groups
 from bicliq.pipeline.settings import load_settings
-from bicliq.pipeline.words import shown
+from bicliq.pipeline.words import listed, shown
+
+BY = ("edges", "vertices", "balanced", "weight", "surprise")
 
 
 def find(
@@ -98,6 +101,10 @@ def find(
     >>> [(group["left"], group["right"], group["value"]) for group in best]
     [([0, 1], ['jam', 'tea'], 4)]
     """
+    if by not in BY:
+        raise InputError(f"by is {by!r}; it must be one of {listed(BY)}")
+    if not isinstance(top, Integral) or top < 1:
+        raise InputError(f"top is {top!r}; it must be a whole number of at least 1")
     asked = FindAsked(
         top=top,
         by=by,

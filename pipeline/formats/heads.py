@@ -54,6 +54,7 @@ def refuse_comment(source: str, settings: IngestSettings) -> None:
 IDLE = {
     "parquet": ("delimiter", "encoding", "header", "quotes", "multiline"),
     "duckdb": ("delimiter", "encoding", "header", "quotes", "multiline"),
+    "table": ("delimiter", "encoding", "header", "quotes", "multiline"),
     "excel": ("delimiter", "encoding", "quotes", "multiline"),
     "jsonl": ("delimiter", "header", "quotes", "multiline"),
     "gmt": ("delimiter", "quotes", "multiline"),
@@ -75,7 +76,8 @@ def told_idle(source: str, kind: str, settings: IngestSettings) -> tuple[str, ..
     """
     given = ((name, getattr(settings, name)) for name in IDLE.get(kind, ()))
     return tuple(
-        f"{source}: {name} = {str(value).lower() if isinstance(value, bool) else shown(value)} has no effect on format {kind!r}"
+        f"{source}: {name} = {str(value).lower() if isinstance(value, bool) else shown(value)} has no effect on"
+        f" {'a table in memory' if kind == 'table' else f'format {kind!r}'}"
         for name, value in given
         if value != IngestSettings.model_fields[name].default
     )

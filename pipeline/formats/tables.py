@@ -25,7 +25,7 @@ from bicliq.pipeline.formats.columns import wants_weight
 from bicliq.pipeline.formats.files import Files
 from bicliq.pipeline.formats.frame_matrix import as_compared, matrix_table
 from bicliq.pipeline.formats.frames import Frame, called, each_by, empty_rows, frame_of, frame_of_entries
-from bicliq.pipeline.formats.heads import refuse_lines
+from bicliq.pipeline.formats.heads import refuse_lines, told_idle
 from bicliq.pipeline.formats.in_python import array_of_values
 from bicliq.pipeline.formats.parquet import (
     BATCH_ROWS,
@@ -39,6 +39,7 @@ from bicliq.pipeline.formats.parquet import (
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.redact import without_secrets
 from bicliq.pipeline.settings import IngestSettings
+from bicliq.pipeline.words import shown
 
 
 class ArrowStream(Protocol):
@@ -130,7 +131,13 @@ def open_table(source: Any, settings: IngestSettings) -> EdgeSource:
     fits = {"matrix": frame.is_table or frame.has_values, "baskets": not frame.is_table, "auto": True}
     if not fits.get(kind, False):
         raise InputError(f"{frame.name}: is of no format {kind!r}; leave it at auto")
-    return frame_source(matrix_frame(frame, settings) if kind == "matrix" and frame.is_table else frame, settings)
+    for side, chosen in (("left", settings.left), ("right", settings.right)):
+        if frame.has_values and chosen not in (None, side):
+            raise InputError(
+                f"{frame.name}: {side} = {shown(chosen)} cannot be chosen: its sides are fixed; leave it out"
+            )
+    opened = frame_source(matrix_frame(frame, settings) if kind == "matrix" and frame.is_table else frame, settings)
+    return replace(opened, assumed=(*opened.assumed, *told_idle(frame.name, "table", settings)))
 
 
 def matrix_frame(frame: Frame, settings: IngestSettings) -> Frame:

@@ -372,3 +372,36 @@ def test_columns_of_a_sheet_that_hold_nothing_are_none(tmp_path, form):
     )
     with pytest.raises(InputError, match=r"row 1: 'Sales' stands alone and may be a title"):
         read(f"{tmp_path}/t.xlsx", format=form, left="name", right=None if form == "matrix" else "jam")
+
+
+# ---- settings and arguments that fit no table ----------------------------------------------------
+
+
+@pytest.mark.parametrize("given", [{"delimiter": ";"}, {"header": False}, {"encoding": "cp1252"}, {"quotes": False}])
+@pytest.mark.parametrize("source", [pd.DataFrame({"u": [1], "v": [2]}), {"ann": ["jam"]}, [["jam"]]])
+def test_a_setting_of_text_has_no_effect_on_a_table_in_memory_and_that_is_said(source, given):
+    (name,) = given
+    assert f"{name} = " in (said := said_of(source, **given))
+    assert "has no effect on a table in memory" in said
+
+
+@pytest.mark.parametrize("source", [sp.csr_array([[1, 0], [1, 1]]), {"ann": {"jam": 1}}])
+def test_sides_that_are_fixed_cannot_be_chosen(tmp_path, source):
+    with pytest.raises(InputError, match="left = 'user' cannot be chosen: its sides are fixed; leave it out"):
+        read(source, left="user")
+    bicliq.enumerate(source, store=str(tmp_path / "s"))
+    assert bicliq.update(str(tmp_path / "s"), source).account["edges"] > 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"by": "size"}, "by is 'size'; it must be one of 'edges'"),
+        ({"top": 0}, "top is 0; it must be a whole number of at least 1"),
+        ({"top": 2.5}, "top is 2.5"),
+        ({"missing": 1.5}, "missing is 1.5; it must be a whole number"),
+    ],
+)
+def test_arguments_of_find_are_refused_by_their_own_names(asked, said):
+    with pytest.raises(InputError, match=said):
+        bicliq.find({"ann": ["jam"]}, **asked)
