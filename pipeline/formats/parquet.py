@@ -72,12 +72,13 @@ def _without_numbers(names: list[str], index: Sequence[str], settings: IngestSet
 
 
 def _refuse_index(source: str, layout: Layout, index: Sequence[str], settings: IngestSettings) -> None:
-    """Raise an `InputError` where a side that nobody named is an index of pandas.
+    """Raise an `InputError` where no side is named, and one of the two is an index of pandas.
 
     It is the last column of its file, and the first of the frame.
     """
     left, right = names_of_sides(layout)
-    if (None in (settings.left, settings.right)) and {left, right} & {*index} and (left, right) != ("left", "right"):
+    guessed = settings.left is None and settings.right is None and (left, right) != ("left", "right")
+    if guessed and {left, right} & {*index}:
         raise InputError(
             f"{source}: {listed(name for name in (left, right) if name in index)} is an index of pandas, and which side it is"
             f" is not said; name both, as in left = {right!r}, right = {left!r}"

@@ -123,7 +123,8 @@ def test_an_index_of_pandas_is_no_side_that_nobody_named(tmp_path):
     with pytest.raises(InputError, match=r"'user' is an index of pandas, .* left = 'user', right = 'item'"):
         edges_in(tmp_path / "named.parquet")
     expected = {("ann", "jam"), ("bob", "tea"), ("cid", "jam")}
-    assert edges_in(tmp_path / "named.parquet", left="user", right="item") == expected
+    for named in ({"left": "user", "right": "item"}, {"left": "user"}, {"right": "item"}):
+        assert edges_in(tmp_path / "named.parquet", **named) == expected
     frame.iloc[[0, 2, 1]].to_parquet(tmp_path / "some.parquet")
     assert edges_in(tmp_path / "some.parquet") == expected
     assert edges_in(tmp_path / "some.parquet", left="__index_level_0__", right="item") == {
