@@ -16,7 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
+import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from bicliq.flows.cli import invoke
@@ -293,18 +295,26 @@ def test_json_is_utf8_whatever_the_locale_and_a_table_is_shown_as_far_as_the_loc
     assert "[bold]K" in table
 
 
-def test_an_error_that_nobody_foresaw_is_one_line_and_shows_its_traceback_when_asked(monkeypatch, capsys):
-    def broken() -> None:
+class Broken(MemoryFileSystem):
+    """A file system with a defect."""
+
+    protocol = "broken"
+
+    def ls(self, *asked: object, **how: object) -> None:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr("bicliq.pipeline.placement.doctor.examine", broken)
-    assert invoke(["doctor"]) == 1
+    find = info = cat_file = ls
+
+
+def test_an_error_that_nobody_foresaw_is_one_line_and_shows_its_traceback_when_asked(monkeypatch, capsys):
+    fsspec.register_implementation("broken", Broken, clobber=True)
+    assert invoke(["runs", "--store", "broken://store"]) == 1
     said = capsys.readouterr().err
     assert said.splitlines() == [
         "bicliq: ZeroDivisionError: by zero; this is a defect of bicliq; BICLIQ_TRACEBACK=1 shows where it happened"
     ]
     monkeypatch.setenv("BICLIQ_TRACEBACK", "1")
-    assert invoke(["doctor"]) == 1
+    assert invoke(["runs", "--store", "broken://store"]) == 1
     assert "Traceback" in capsys.readouterr().err
 
 
