@@ -7,11 +7,13 @@ import json
 import re
 import threading
 import time
+from typing import Any, ClassVar
 from xml.etree import ElementTree
 
+import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
-import bicliq.pipeline.run
 from bicliq.flows.enumerate import enumerate_graph
 from bicliq.flows.etl import etl
 from bicliq.flows.ingest import ingest
@@ -149,34 +151,44 @@ def test_the_last_state_says_what_was_found_and_the_log_what_each_stage_did(tmp_
         assert said in log
 
 
+class Away(MemoryFileSystem):
+    """A store in memory, in which the edges of a graph cannot be written the first time."""
+
+    protocol = "away"
+    store: ClassVar[dict[str, Any]] = {}
+    error: ClassVar[Exception]
+    tries: ClassVar[int]
+
+    @classmethod
+    def _strip_protocol(cls, path):
+        return super()._strip_protocol(str(path).removeprefix("away://"))
+
+    def _open(self, path, mode="rb", **options):
+        if mode != "rb" and "/edges" in path:
+            Away.tries += 1
+            if Away.tries == 1:
+                raise Away.error
+        return super()._open(path, mode, **options)
+
+
 @pytest.mark.parametrize(
-    "error", [CapacityError("too large"), ValueError("a defect"), StorageError("no store is here")]
+    ("error", "heals"),
+    [
+        (CapacityError("too large"), False),
+        (ValueError("a defect"), False),
+        (PermissionError("not yours"), False),
+        (ConnectionResetError("reset by peer"), True),
+    ],
 )
-def test_what_cannot_heal_is_not_tried_again(tmp_path, monkeypatch, error):
-    tries = []
-
-    def fail(*arguments, **options):
-        tries.append(arguments)
-        raise error
-
-    monkeypatch.setattr(bicliq.pipeline.run, "ingest", fail)
-    with pytest.raises(type(error), match=str(error)):
-        etl(EDGES, {"store": str(tmp_path / "store"), "cluster": {"local": True}})
-    assert len(tries) == 1
-
-
-def test_a_network_that_comes_back_is_tried_again(tmp_path, monkeypatch):
-    tries, read = [], bicliq.pipeline.run.ingest
-
-    def fail_once(*arguments, **options):
-        tries.append(arguments)
-        if len(tries) == 1:
-            raise StorageError("cannot be reached") from ConnectionResetError("reset by peer")
-        return read(*arguments, **options)
-
-    monkeypatch.setattr(bicliq.pipeline.run, "ingest", fail_once)
-    record = etl(EDGES, {"store": str(tmp_path / "store"), "cluster": {"local": True}})
-    assert (len(tries), record["bicliques"]) == (2, COUNTS["UCforum"])
+def test_only_what_can_heal_is_tried_again(error, heals):
+    fsspec.register_implementation("away", Away, clobber=True)
+    Away.error, Away.tries, settings = error, 0, {"store": f"away://{type(error).__name__}", "cluster": {"local": True}}
+    if heals:
+        assert etl(EDGES, settings)["bicliques"] == COUNTS["UCforum"]
+    else:
+        with pytest.raises(Exception, match=str(error)):
+            etl(EDGES, settings)
+        assert Away.tries == 1
 
 
 def test_only_networks_disks_and_workers_heal():
