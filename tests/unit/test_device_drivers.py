@@ -38,7 +38,7 @@ GRAPHS = {
 
 MEMORY = 1 << 26
 SMALL_OUTPUT, SOME_OUTPUT = 40 << 10, 104 << 10
-"""Of the card, of which one warp writes to 204 words, which are less than a chunk, or to two chunks."""
+"""Of the card: one warp writes to 204 words, less than a chunk, or to two chunks."""
 
 ONE_WARP = tuned(Tuning(warps_a_block=1, blocks_a_multiprocessor=1, most_multiprocessors=1))
 """A card of which so little memory is enough for a workspace."""
