@@ -16,13 +16,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-import fsspec
 import pytest
-from fsspec.implementations.memory import MemoryFileSystem
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from bicliq.flows.cli import invoke
 from bicliq.flows.cli.app import application
+from tests.heard_disk import heard
 from tests.nightly import part_of
 from tests.real_graphs import DATA
 
@@ -295,26 +294,19 @@ def test_json_is_utf8_whatever_the_locale_and_a_table_is_shown_as_far_as_the_loc
     assert "[bold]K" in table
 
 
-class Broken(MemoryFileSystem):
-    """A file system with a defect."""
-
-    protocol = "broken"
-
-    def ls(self, *asked: object, **how: object) -> None:
+def test_an_error_that_nobody_foresaw_is_one_line_and_shows_its_traceback_when_asked(monkeypatch, capsys):
+    def broken(does: str, path: str) -> None:
         raise ZeroDivisionError("by zero")
 
-    find = info = cat_file = ls
-
-
-def test_an_error_that_nobody_foresaw_is_one_line_and_shows_its_traceback_when_asked(monkeypatch, capsys):
-    fsspec.register_implementation("broken", Broken, clobber=True)
-    assert invoke(["runs", "--store", "broken://store"]) == 1
+    with heard(broken):
+        assert invoke(["runs", "--store", "heard://store"]) == 1
     said = capsys.readouterr().err
     assert said.splitlines() == [
         "bicliq: ZeroDivisionError: by zero; this is a defect of bicliq; BICLIQ_TRACEBACK=1 shows where it happened"
     ]
     monkeypatch.setenv("BICLIQ_TRACEBACK", "1")
-    assert invoke(["runs", "--store", "broken://store"]) == 1
+    with heard(broken):
+        assert invoke(["runs", "--store", "heard://store"]) == 1
     assert "Traceback" in capsys.readouterr().err
 
 

@@ -7,12 +7,10 @@ import json
 import re
 import threading
 import time
-from typing import Any, ClassVar
+from contextlib import nullcontext
 from xml.etree import ElementTree
 
-import fsspec
 import pytest
-from fsspec.implementations.memory import MemoryFileSystem
 
 from bicliq.flows.enumerate import enumerate_graph
 from bicliq.flows.etl import etl
@@ -30,6 +28,7 @@ from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
+from tests.heard_disk import heard
 from tests.integration.server import artifacts, ask, logs_of, wait_for
 from tests.real_graphs import COUNTS, DATA
 
@@ -151,26 +150,6 @@ def test_the_last_state_says_what_was_found_and_the_log_what_each_stage_did(tmp_
         assert said in log
 
 
-class Away(MemoryFileSystem):
-    """A store in memory, in which the edges of a graph cannot be written the first time."""
-
-    protocol = "away"
-    store: ClassVar[dict[str, Any]] = {}
-    error: ClassVar[Exception]
-    tries: ClassVar[int]
-
-    @classmethod
-    def _strip_protocol(cls, path):
-        return super()._strip_protocol(str(path).removeprefix("away://"))
-
-    def _open(self, path, mode="rb", **options):
-        if mode != "rb" and "/edges" in path:
-            Away.tries += 1
-            if Away.tries == 1:
-                raise Away.error
-        return super()._open(path, mode, **options)
-
-
 @pytest.mark.parametrize(
     ("error", "heals"),
     [
@@ -181,14 +160,17 @@ class Away(MemoryFileSystem):
     ],
 )
 def test_only_what_can_heal_is_tried_again(error, heals):
-    fsspec.register_implementation("away", Away, clobber=True)
-    Away.error, Away.tries, settings = error, 0, {"store": f"away://{type(error).__name__}", "cluster": {"local": True}}
-    if heals:
+    settings, tries = {"store": f"heard://{type(error).__name__}", "cluster": {"local": True}}, []
+
+    def fail_once(does, path):
+        if does == "wb" and "/edges" in path:
+            tries.append(path)
+            if len(tries) == 1:
+                raise error
+
+    with heard(fail_once), nullcontext() if heals else pytest.raises(Exception, match=str(error)):
         assert etl(EDGES, settings)["bicliques"] == COUNTS["UCforum"]
-    else:
-        with pytest.raises(Exception, match=str(error)):
-            etl(EDGES, settings)
-        assert Away.tries == 1
+    assert len(tries) == 1 + heals
 
 
 def test_only_networks_disks_and_workers_heal():

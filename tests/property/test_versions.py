@@ -33,13 +33,13 @@ from bicliq.pipeline.versions.layer import MOST
 from bicliq.pipeline.versions.portions import FOUND_A_PORTION, Found, SharedSearch
 from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.update import update
-from tests.mortal_disk import SHARES, killed_on_the_way
+from tests.heard_disk import SHARES, killed_on_the_way
 from tests.nightly import drawn
 from tests.reference.brute_force import maximal_bicliques, passing
 
 LABELS = st.sampled_from([*"abcdefg", "10", "9", "é"])
 TABLES = st.sets(st.tuples(LABELS, LABELS), min_size=1, max_size=14)
-PLACE = "mortal://versions"
+PLACE = "heard://versions"
 
 
 def put(name, rows):
@@ -92,7 +92,7 @@ class Versions(RuleBasedStateMachine):
         merged=st.sampled_from([1e-9, float("inf")]),
     )
     def begin(self, rows, least, partitions, side, columns, heavy, differs, portions, folded, layers, grouped, merged):
-        fs = fsspec.filesystem("mortal")
+        fs = fsspec.filesystem("heard")
         if fs.exists("/versions"):
             fs.rm("/versions", recursive=True)
         rows = rows | {("é", "é")}  # a side of numbers would take no text later

@@ -28,12 +28,12 @@ from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.difference import Difference, Step
 from bicliq.pipeline.versions.watch import Watch
-from tests.mortal_disk import SHARES, killed_on_the_way
+from tests.heard_disk import SHARES, killed_on_the_way
 from tests.nightly import drawn
 from tests.property.test_versions import by_force, read_back
 from tests.reference.brute_force import maximal_bicliques, passing
 
-PLACE = "mortal://watching"
+PLACE = "heard://watching"
 LABELS = st.sampled_from([*"abcdefg", "10", "9", "é"])
 ROW = st.tuples(LABELS, LABELS, st.integers(0, 30), st.integers(1, 4))
 ROWS = st.lists(ROW, min_size=1, max_size=9).map(lambda rows: [(*rows[0][:3], 4), *rows[1:]])
@@ -81,7 +81,7 @@ class Arrivals(RuleBasedStateMachine):
         kept=st.sampled_from(sorted(KEPT)),
     )
     def begin(self, rows, least, side, kept):
-        fs = fsspec.filesystem("mortal")
+        fs = fsspec.filesystem("heard")
         if fs.exists("/watching"):
             fs.rm("/watching", recursive=True)
         self.least, self.files, self.taken, self.held = least, {}, {}, []
