@@ -11,7 +11,7 @@ import fsspec
 from fsspec.implementations.memory import MemoryFileSystem
 from hypothesis import strategies as st
 
-LOOKS, READS, REMOVES = "info", "rb", "remove"  # beside modes in which a file is written
+SEEN = "info", "rb"  # what changes nothing; else it is a mode in which a file is opened, or "remove"
 
 _hearing: list[Callable[[str, str], object]] = []
 
@@ -26,15 +26,15 @@ class HeardFileSystem(MemoryFileSystem):
         return super()._strip_protocol(str(path).removeprefix("heard://"))
 
     def info(self, path: str, **options: Any) -> Any:
-        _tell(LOOKS, path)
+        _tell("info", path)
         return super().info(path, **options)
 
-    def _open(self, path: str, mode: str = READS, **options: Any) -> Any:
+    def _open(self, path: str, mode: str = "rb", **options: Any) -> Any:
         _tell(mode, path)
         return super()._open(path, mode, **options)
 
     def _rm(self, path: str) -> None:
-        _tell(REMOVES, path)
+        _tell("remove", path)
         super()._rm(path)
 
 
@@ -69,7 +69,7 @@ def killed_on_the_way(work: Callable[[], object], share: float) -> None:
     changes, before, lives_for = list[str](), dict(HeardFileSystem.store), float("inf")
 
     def hears(does: str, path: str) -> None:
-        if does not in (LOOKS, READS):
+        if does not in SEEN:
             if len(changes) >= lives_for:
                 raise Killed
             changes.append(path)

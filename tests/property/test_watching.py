@@ -88,7 +88,7 @@ class Arrivals(RuleBasedStateMachine):
         asked = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
         self.settings = Settings(
             store=f"{PLACE}/store",
-            ingest=IngestSettings(left="user", right="item", time="when", **KEPT[kept]),
+            ingest=IngestSettings(left="user", right="item", time="when", window_jump="inf", **KEPT[kept]),
             search=SearchSettings(side=side, threads=1, **asked),
             plan=PlanSettings(partitions=2),
             cluster=ClusterSettings(local=True),
