@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from benchmarks.graphs import read_graph_file
-from benchmarks.peers import Peer, enumeration_peers
+from benchmarks.peers import ADAMBE, Peer, adambe_seconds, enumeration_peers
 from benchmarks.timing import median, repeated
 from bicliq import kernels
 
@@ -42,7 +43,9 @@ class Measurement:
     busy
         Busy time of all workers over workers times the longest: 1 is perfect balance.
     peer
-        The published programs' figures.
+        The published programs' figures, as they were recorded.
+    adambe_here
+        Median seconds of AdaMBE on this machine, on one core, where it is on the PATH.
     """
 
     graph: str
@@ -59,6 +62,7 @@ class Measurement:
     workspace_mib: float
     busy: float
     peer: Peer | None
+    adambe_here: float | None
 
     @property
     def seconds(self) -> float:
@@ -67,8 +71,8 @@ class Measurement:
 
     @property
     def times_adambe(self) -> float | None:
-        """How many times as fast as AdaMBE on one core."""
-        return self.peer.adambe / self.seconds if self.peer and self.peer.adambe else None
+        """How many times as fast as AdaMBE on one core of this machine."""
+        return self.adambe_here / self.seconds if self.adambe_here else None
 
     def record(self) -> dict[str, Any]:
         """Flat record for JSON."""
@@ -101,6 +105,11 @@ def measure(
         digested = kernels.enumerate_maximal_bicliques(*csr, **options, mode="digest")
         best = timed[-1].result  # the first run on a GPU compiles
         peer = enumeration_peers().get(name)
+        others = (
+            repeated(partial(adambe_seconds, graph, best.bicliques), runs, slow=SLOW_SECONDS)
+            if shutil.which(ADAMBE)
+            else []
+        )
         yield Measurement(
             graph=name,
             bicliques=best.bicliques,
@@ -116,4 +125,5 @@ def measure(
             workspace_mib=best.workspace_bytes / 2**20,
             busy=best.busy_ratio,
             peer=peer,
+            adambe_here=median(others, float) if others else None,
         )

@@ -25,8 +25,9 @@ def enumeration(record: Record) -> Group:
             "lists",
             "search",
             "total",
-            "AdaMBE",
+            "AdaMBE here",
             "times",
+            "recorded",
             "MBET",
             "GMBE+ H200",
         ),
@@ -38,7 +39,7 @@ def enumeration(record: Record) -> Group:
             _or_dash(r.get(f"peer_{name}"), "g") for name in ("adambe", "mbet", "gmbe_h200", "cumbe_h200")
         )
         known = [f"{r['bicliques']:,}", _exact(r["expected"], r["bicliques"]), str(r["threads"])]
-        peers = [adambe, _or_dash(r["times_adambe"], ".1f"), *others]
+        peers = [_or_dash(r["adambe_here"], ".4f"), _or_dash(r["times_adambe"], ".1f"), adambe, *others]
         rate = f"{r['bicliques'] / r['seconds'] / 1e6:.1f}"
         search = [f"{r['nodes']:,}", f"{r['not_canonical']:,}", rate, f"{r['workspace_mib']:.0f}", f"{r['busy']:.2f}"]
         table.add_row(r["graph"], *known, *own, *peers, *search)

@@ -21,6 +21,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from bicliq.flows.cli import invoke
 from bicliq.flows.cli.app import application
+from tests.heard_disk import heard
 from tests.nightly import part_of
 from tests.real_graphs import DATA
 
@@ -294,17 +295,18 @@ def test_json_is_utf8_whatever_the_locale_and_a_table_is_shown_as_far_as_the_loc
 
 
 def test_an_error_that_nobody_foresaw_is_one_line_and_shows_its_traceback_when_asked(monkeypatch, capsys):
-    def broken() -> None:
+    def broken(does: str, path: str) -> None:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr("bicliq.pipeline.placement.doctor.examine", broken)
-    assert invoke(["doctor"]) == 1
+    with heard(broken):
+        assert invoke(["runs", "--store", "heard://store"]) == 1
     said = capsys.readouterr().err
     assert said.splitlines() == [
         "bicliq: ZeroDivisionError: by zero; this is a defect of bicliq; BICLIQ_TRACEBACK=1 shows where it happened"
     ]
     monkeypatch.setenv("BICLIQ_TRACEBACK", "1")
-    assert invoke(["doctor"]) == 1
+    with heard(broken):
+        assert invoke(["runs", "--store", "heard://store"]) == 1
     assert "Traceback" in capsys.readouterr().err
 
 

@@ -10,9 +10,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from shutil import which
 
 import pytest
 
+from benchmarks.peers import ADAMBE
 from bicliq.flows.cli import invoke
 from bicliq.kernels import why_not
 from bicliq.pipeline.placement.device import why_no_data_on_device
@@ -197,8 +199,10 @@ def test_a_data_path_that_cannot_run_here_is_refused_with_the_way_to_install_it(
 
 def test_bench_prints_the_peers_beside_us(capsys):
     record = said(capsys, "enumerate", str(DATA / "UCforum.parquet"), "--runs", "2", run=bench)
-    assert record["graphs"][0]["bicliques"] == record["graphs"][0]["expected"] == COUNTS["UCforum"]
-    assert record["graphs"][0]["peer_adambe"] == 0.015
+    (graph,) = record["graphs"]
+    assert graph["bicliques"] == graph["expected"] == COUNTS["UCforum"]
+    assert graph["peer_adambe"] > 0
+    assert (graph["times_adambe"] is None) == (which(ADAMBE) is None)  # a ratio is of one machine
     assert record["machine"]["processor"]
 
 

@@ -378,18 +378,22 @@ def test_a_browser_shows_the_page_of_a_lattice(tmp_path, capsys):
     assert "up to 60 concepts, and here are 65" in page.read_text()
 
 
-def test_batches_are_bounded_by_members(monkeypatch):
-    found = bicliq.concepts(context("bob-ross"))
-    whole = found.to_arrow()
-    monkeypatch.setattr(concepts, "BATCH_IDS", 3000)
+def test_batches_are_bounded_by_members():
+    n = 17  # who lacks one attribute each: every set of objects is an extent
+    found = bicliq.concepts({f"o{i}": [f"a{j}" for j in range(n) if j != i] for i in range(n)})
     sizes = [
         (len(batch), pc.sum(batch["n_objects"]).as_py() + pc.sum(batch["n_attributes"]).as_py())
         for batch in found.batches()
     ]
-    assert len(sizes) > 20
-    assert all(n == 1 or members <= 3000 for n, members in sizes)
-    assert found.to_arrow().equals(whole)
-    assert len(found.where(attributes=["TREE"])) == sum("TREE" in row["intent"] for row in whole.to_pylist())
+    assert len(sizes) == 3
+    assert all(members == n * rows <= concepts.BATCH_IDS for rows, members in sizes)
+    whole = found.to_arrow()
+    assert np.array_equal(whole["concept"], np.arange(2**n))
+    assert np.array_equal(pc.list_value_length(whole["extent"]), whole["n_objects"])
+    assert set(pc.value_counts(pc.list_flatten(whole["extent"])).field("counts").to_pylist()) == {2 ** (n - 1)}
+    some = found.where(attributes=["a3"])
+    assert len(some) == len(some.to_arrow()) == 2 ** (n - 1)
+    assert "o3" not in pc.list_flatten(some.to_arrow()["extent"]).unique().to_pylist()
 
 
 @pytest.mark.parametrize("name", ["tealady", "digits", "lattice", "liveinwater", "gewaesser"])

@@ -7,11 +7,11 @@ import json
 import re
 import threading
 import time
+from contextlib import nullcontext
 from xml.etree import ElementTree
 
 import pytest
 
-import bicliq.pipeline.run
 from bicliq.flows.enumerate import enumerate_graph
 from bicliq.flows.etl import etl
 from bicliq.flows.ingest import ingest
@@ -28,6 +28,7 @@ from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
+from tests.heard_disk import heard
 from tests.integration.server import artifacts, ask, logs_of, wait_for
 from tests.real_graphs import COUNTS, DATA
 
@@ -150,33 +151,26 @@ def test_the_last_state_says_what_was_found_and_the_log_what_each_stage_did(tmp_
 
 
 @pytest.mark.parametrize(
-    "error", [CapacityError("too large"), ValueError("a defect"), StorageError("no store is here")]
+    ("error", "heals"),
+    [
+        (CapacityError("too large"), False),
+        (ValueError("a defect"), False),
+        (PermissionError("not yours"), False),
+        (ConnectionResetError("reset by peer"), True),
+    ],
 )
-def test_what_cannot_heal_is_not_tried_again(tmp_path, monkeypatch, error):
-    tries = []
+def test_only_what_can_heal_is_tried_again(error, heals):
+    settings, tries = {"store": f"heard://{type(error).__name__}", "cluster": {"local": True}}, []
 
-    def fail(*arguments, **options):
-        tries.append(arguments)
-        raise error
+    def fail_once(does, path):
+        if does == "wb" and "/edges" in path:
+            tries.append(path)
+            if len(tries) == 1:
+                raise error
 
-    monkeypatch.setattr(bicliq.pipeline.run, "ingest", fail)
-    with pytest.raises(type(error), match=str(error)):
-        etl(EDGES, {"store": str(tmp_path / "store"), "cluster": {"local": True}})
-    assert len(tries) == 1
-
-
-def test_a_network_that_comes_back_is_tried_again(tmp_path, monkeypatch):
-    tries, read = [], bicliq.pipeline.run.ingest
-
-    def fail_once(*arguments, **options):
-        tries.append(arguments)
-        if len(tries) == 1:
-            raise StorageError("cannot be reached") from ConnectionResetError("reset by peer")
-        return read(*arguments, **options)
-
-    monkeypatch.setattr(bicliq.pipeline.run, "ingest", fail_once)
-    record = etl(EDGES, {"store": str(tmp_path / "store"), "cluster": {"local": True}})
-    assert (len(tries), record["bicliques"]) == (2, COUNTS["UCforum"])
+    with heard(fail_once), nullcontext() if heals else pytest.raises(Exception, match=str(error)):
+        assert etl(EDGES, settings)["bicliques"] == COUNTS["UCforum"]
+    assert len(tries) == 1 + heals
 
 
 def test_only_networks_disks_and_workers_heal():

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from bicliq import kernels
@@ -17,7 +18,6 @@ from bicliq.flows.etl import etl
 from bicliq.pipeline.errors import CapacityError
 from bicliq.pipeline.run import run
 from bicliq.pipeline.settings import IngestSettings, PublishSettings, SearchSettings, Settings, load_settings
-from bicliq.pipeline.stages import forecast as forecasts
 from bicliq.pipeline.stages.expected import FEW, expected_output, would_do
 from bicliq.pipeline.stages.in_memory import bipartite_of
 from bicliq.pipeline.stages.ingest import read_edge_table
@@ -83,15 +83,14 @@ def test_flow_and_python_refuse_as_the_command_does(tmp_path: Path, monkeypatch:
 
 
 def test_an_explosion_is_warned_of_with_thresholds_that_would_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(forecasts, "MANY", 10_000)
-    run(BUNDLED, settings(tmp_path))
-    warned = [record.getMessage() for record in caplog.records if "many bicliques" in record.getMessage()]
-    assert len(warned) == 1
-    assert "min_left = " in warned[0]
+    crown = pa.table(dict(zip(("u", "v"), np.nonzero(~np.eye(40, dtype=bool)), strict=True)))
+    run(crown, settings(tmp_path, search={"time_limit": 0.1}))
+    (warned,) = (record.getMessage() for record in caplog.records if "many bicliques" in record.getMessage())
+    assert "min_left = " in warned
     caplog.clear()
-    run(BUNDLED, settings(tmp_path, search={"min_left": 3, "min_right": 3}))
+    run(crown, settings(tmp_path, search={"time_limit": 0.1, "min_left": 38}))
     assert not [record for record in caplog.records if "many bicliques" in record.getMessage()]
 
 

@@ -17,6 +17,7 @@ from bicliq.kernels import available_memory
 from bicliq.pipeline.errors import CapacityError, InputError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.graphs.dealt import Dealer
+from tests.memory_room import room
 
 SHARES = """user,url,at
 ann,x,2026-01-01T00:00:00Z
@@ -315,8 +316,10 @@ def test_a_time_before_dates_is_refused():
         bicliq.find(table, left="who", right="what", time="at", in_step="60s")
 
 
-def test_windows_that_do_not_fit_in_memory_are_refused_before_they_are_made(shares, monkeypatch):
-    assert available_memory() > 1 << 20
-    monkeypatch.setattr(kernels, "available_memory", lambda: 100)
-    with pytest.raises(CapacityError, match=r"its windows hold 6 vertices together.* give a shorter in_step"):
-        bicliq.find(shares, in_step="60s", **READ)
+def test_windows_that_do_not_fit_in_memory_are_refused_before_they_are_made():
+    n = 20_000  # at as many times: half as many windows, each of half of them
+    crowd = pa.table({"who": range(n), "what": [0] * n, "at": range(n)})
+    with room(1 << 30):
+        assert available_memory() < 1 << 31
+        with pytest.raises(CapacityError, match=r"windows hold 100,010,000 vertices together.* a shorter in_step"):
+            bicliq.find(crowd, left="who", right="what", time="at", in_step="9999s")

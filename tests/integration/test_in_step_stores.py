@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 
-import numpy as np
 import openpyxl
 import pyarrow as pa
 import pyarrow.csv as csv
@@ -17,7 +16,6 @@ from bicliq.flows.cli.app import invoke
 from bicliq.flows.etl import etl
 from bicliq.flows.update import watch_flow
 from bicliq.pipeline.errors import InputError
-from bicliq.pipeline.graphs import in_step
 from bicliq.pipeline.repair import repair
 from bicliq.pipeline.report.page import write_report
 from bicliq.pipeline.run import resume, run
@@ -32,6 +30,7 @@ from bicliq.pipeline.versions.watch import Watch
 from tests.integration.killed import killed
 from tests.integration.test_in_step import COLUMNS, SHARES, crowd
 from tests.integration.test_notify import webhook  # noqa: F401 - a fixture
+from tests.integration.test_verify_deep import forge
 
 ARGUMENTS = [*COLUMNS, "--nulls", "drop", "--in-step", "60s"]
 IN_STEP = {"left": "user", "right": "url", "time": "at", "nulls": "drop", "in_step": "60s"}
@@ -385,14 +384,14 @@ def test_a_row_without_a_time_is_refused_where_it_is(store, tmp_path):
         )
 
 
-def test_verify_finds_what_a_search_without_the_filter_would_have_stored(tmp_path, monkeypatch):
+def test_verify_finds_what_a_search_without_the_filter_would_have_stored(tmp_path):
     rows = [(0, 0, 2), (1, 0, 2), (2, 0, 0), (3, 0, 4), (2, 1, 0), (0, 1, 0), (1, 1, 0)]
     columns = map(list, zip(*rows, strict=True))
     table = pa.table(dict(zip(("user", "url", "at"), columns, strict=True)))
     settings = asked(tmp_path, ingest={"in_step": "2s"}, search={"min_left": 1})
-    with monkeypatch.context() as patch:
-        patch.setattr(in_step, "_are_maximal", lambda batch, chosen, *_: np.ones(len(chosen), np.bool_))
-        made = run(table, settings)
+    made = run(table, settings)
+    wrong = {"left": [0, 1], "right": [0, 1], "n_left": 2, "n_right": 2, "root": 0}
+    forge(Store.open(settings.store), made.run, 0, lambda rows: [wrong, *rows])
     problems = verify(Store.open(settings.store), made.run, roots=EVERY_ROOT).problems
     assert any("another left vertex is in step with the left side at the whole right side" in each for each in problems)
     assert any("left [0, 1], right [0, 1]" in each for each in problems)

@@ -456,7 +456,7 @@ def test_an_interrupt_ends_the_search_for_generators(request):
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         next(closed.rules())
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 20  # the whole takes minutes
 
 
 def test_the_flow_of_rules_says_what_is_new_since_the_version_before(tmp_path, prefect_server):

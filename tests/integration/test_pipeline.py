@@ -19,13 +19,12 @@ from bicliq.pipeline.errors import InputError, LimitReached, StorageError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.placement.cluster import open_cluster
 from bicliq.pipeline.settings import ClusterSettings, PlanSettings, SearchSettings
-from bicliq.pipeline.stages import search_run as searching
 from bicliq.pipeline.stages.partition import read_partition, write_partition, write_partitions
 from bicliq.pipeline.stages.plan import plan
 from bicliq.pipeline.stages.profile import profile
 from bicliq.pipeline.stages.publish import publish
 from bicliq.pipeline.stages.search import search_partition
-from bicliq.pipeline.stages.search_run import SearchProgress, search_run
+from bicliq.pipeline.stages.search_run import search_run
 from bicliq.pipeline.stages.verify import verify
 from bicliq.pipeline.store.commits import data_name, partition_name
 from bicliq.pipeline.store.layout import Store
@@ -235,19 +234,6 @@ def test_a_damaged_partition_is_cut_again_before_it_is_searched(store, caplog, n
     assert name.endswith("json") or f"partition is cut again run={record.run} partition=1 " in caplog.text
     publish(store, record.run)
     assert verify(store, record.run).problems == []
-
-
-@pytest.mark.parametrize("on_cluster", [False, True])
-def test_progress_ends_with_everything_done(store, client, on_cluster, monkeypatch):
-    monkeypatch.setattr(searching, "REPORT_SECONDS", 0)
-    record = planned(store, partitions=4)
-    seen: list[SearchProgress] = []
-    search_run(store, record.run, client if on_cluster else None, seen.append)
-    assert seen[0].partitions_done == 0
-    assert len(seen) > 5, "partitions that are being searched tell nothing"
-    last = seen[-1]
-    assert (last.partitions_done, last.partitions, last.bicliques) == (4, 4, len(ANSWER))
-    assert (last.roots_done, last.cost_done) == (last.n_roots, last.cost)
 
 
 @pytest.mark.parametrize("on_cluster", [False, True])

@@ -140,6 +140,13 @@ def test_the_next_task_is_asked_for_when_one_has_ended(client):
     assert 10 <= len(done) <= 10 + 2 * tasks.QUEUED_PER_THREAD
 
 
+@pytest.fixture
+def looking_often(monkeypatch):
+    """Who hands out tasks looks often for workers, and does without them for a second."""
+    for name, seconds in (("LOOK_SECONDS", 0.2), ("WORKERLESS_SECONDS", 1.0)):
+        monkeypatch.setattr(tasks, name, seconds)
+
+
 def sleeps(seconds: float, here: Here) -> None:
     time.sleep(seconds)
 
@@ -150,8 +157,8 @@ def begins_and_ends(number: int, here: Here) -> None:
     here.tell(-1)
 
 
-def test_workers_that_come_later_get_work(monkeypatch):
-    monkeypatch.setattr(tasks, "LOOK_SECONDS", 0.2)
+@pytest.mark.usefixtures("looking_often")
+def test_workers_that_come_later_get_work():
     at_work, most = 0, 0
 
     def hear(change):
@@ -177,11 +184,10 @@ def test_what_travels_with_a_task_of_the_machines_does_not_grow_with_their_numbe
     assert Slots.of({}) == Slots()
 
 
-def test_a_cluster_without_workers_is_an_error_not_a_wait_for_ever(monkeypatch):
+@pytest.mark.usefixtures("looking_often")
+def test_a_cluster_without_workers_is_an_error_not_a_wait_for_ever():
     from distributed import Client, LocalCluster
 
-    monkeypatch.setattr(tasks, "LOOK_SECONDS", 0.2)
-    monkeypatch.setattr(tasks, "WORKERLESS_SECONDS", 1.0)
     with (
         LocalCluster(n_workers=0, processes=False, dashboard_address="127.0.0.1:0") as empty,
         Client(empty) as client,
@@ -190,9 +196,8 @@ def test_a_cluster_without_workers_is_an_error_not_a_wait_for_ever(monkeypatch):
         list(hand_out(client, in_turn(partial(squared, 1))))
 
 
-def test_a_cluster_that_loses_its_workers_is_an_error_too(monkeypatch):
-    monkeypatch.setattr(tasks, "LOOK_SECONDS", 0.2)
-    monkeypatch.setattr(tasks, "WORKERLESS_SECONDS", 1.0)
+@pytest.mark.usefixtures("looking_often")
+def test_a_cluster_that_loses_its_workers_is_an_error_too():
     with open_cluster(ClusterSettings(workers=1, dashboard=False)) as client:
         ended = hand_out(client, in_turn(partial(squared, 3), *[partial(sleeps, 600)] * 3))
         assert next(ended).value == 9
@@ -201,9 +206,8 @@ def test_a_cluster_that_loses_its_workers_is_an_error_too(monkeypatch):
             next(ended)
 
 
-def test_a_scheduler_that_goes_away_is_an_error_too(monkeypatch):
-    monkeypatch.setattr(tasks, "LOOK_SECONDS", 0.2)
-    monkeypatch.setattr(tasks, "WORKERLESS_SECONDS", 1.0)
+@pytest.mark.usefixtures("looking_often")
+def test_a_scheduler_that_goes_away_is_an_error_too():
     with open_cluster(ClusterSettings(workers=1, dashboard=False)) as client:
         ended = hand_out(client, in_turn(partial(squared, 3), *[partial(sleeps, 600)] * 3))
         assert next(ended).value == 9

@@ -470,4 +470,4 @@ def test_a_split_that_never_ends_hears_an_interrupt():
                 work()
         finally:
             signal.signal(signal.SIGALRM, before)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 60

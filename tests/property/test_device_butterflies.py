@@ -136,14 +136,15 @@ def test_all_of_them_take_one_walk_and_the_parts_two(gpu):
 
 @pytest.mark.usefixtures("gpu")
 def test_progress_is_told_in_order_and_ends_at_all_roots(monkeypatch):
-    monkeypatch.setattr(butterflies, "LARGEST_TABLE_WORDS", 50)
-    monkeypatch.setattr(butterflies, "BATCHES_AT_ONCE", 2)
+    graph = random_graph(1, 120, 120, 0.3)
+    needed = butterflies.BYTES_AN_EDGE * len(graph[1]) + butterflies.BYTES_A_VERTEX * 240
+    monkeypatch.setenv(MEMORY_VARIABLE, str(needed + 8 * 2 * 240))  # little more than for the table of one root
     told = []
-    count(random_graph(1, 60, 60, 0.3), progress=told.append)
+    count(graph, progress=told.append)
     done = [progress.roots_done for progress in told]
     assert len(done) > 5
     assert done == sorted(done)
-    assert done[-1] == told[-1].n_roots == 120
+    assert done[-1] == told[-1].n_roots == 240
 
 
 @pytest.mark.usefixtures("gpu")

@@ -162,13 +162,12 @@ def test_a_time_limit_is_heard_while_the_host_plans():
     """Its search checks were empty: a plan of seconds went on to its end."""
     random = np.random.default_rng(1)
     graph = dimacs.csr_of_matrix(np.triu(random.random((3000, 3000)) < 0.5, 1))
-    started = time.monotonic()
+    began, used = time.monotonic(), time.process_time()
     whole = SimpleNamespace(**load_extension().plan_cliques(*graph, 0).result())
-    all_seconds = time.monotonic() - started
-    started = time.monotonic()
-    found = search([EmulatedGpu()], *graph, time_limit=0.02 * all_seconds)
+    limit, of_all, used = 0.02 * (time.monotonic() - began), time.process_time() - used, time.process_time()
+    found = search([EmulatedGpu()], *graph, time_limit=limit)
     assert whole.is_complete
-    assert time.monotonic() - started < all_seconds / 2
+    assert time.process_time() - used < of_all / 2  # of the processor, which others may use as well
     assert not found.proven
     assert len(found.members) >= 1
     assert_is_clique(found.members, *graph)

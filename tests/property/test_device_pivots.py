@@ -203,12 +203,25 @@ def test_levels_that_take_too_long_are_given_up_for_pivots(gpu, monkeypatch):
     assert (asked.count, asked.method) == (found.count, "levels")  # whoever asks for levels gets them
 
 
+class Clock:
+    """One that stands still, but where it is put on."""
+
+    now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+    def put_on(self, seconds):
+        self.now += seconds
+
+
 def test_loading_a_program_takes_nothing_of_the_patience(gpu, monkeypatch):
-    monkeypatch.setattr(card_count, "LEAST_PATIENCE", 0.5)
+    clock = Clock()
+    monkeypatch.setattr(counting, "time", clock)
+    monkeypatch.setattr(gpu.RawModule, "compile", lambda module: clock.put_on(1000))
     host_cupy.forget_the_gpu()
-    monkeypatch.setattr(gpu.RawModule, "compile", lambda module: time.sleep(0.6))
     found = kernels.count_bicliques(*random_graph(1, 60, 60, 0.1), 3, 3, **BY_THE_CARD)
-    assert (found.method, found.backend) == ("levels", "cuda")
+    assert (found.method, found.backend, clock.now) == ("levels", "cuda", 1000)
     assert "given_up" not in found.seconds
 
 
@@ -294,12 +307,6 @@ def test_whoever_ends_first_has_counted_where_host_and_card_both_count(gpu, monk
     ],
 )
 def test_who_should_have_a_count_sooner_begins(monkeypatch, is_pivot, work, threads, first, seconds):
-    class Clock:
-        now = 0.0
-
-        def perf_counter(self):
-            return self.now
-
     class Host:
         choice, begun = (is_pivot, True, work), None
 
@@ -307,7 +314,7 @@ def test_who_should_have_a_count_sooner_begins(monkeypatch, is_pivot, work, thre
             self.begun = clock.now if self.begun is None else self.begun
 
         def wait(self, seconds):
-            clock.now += max(seconds, 0.001)
+            clock.put_on(max(seconds, 0.001))
             return False
 
     clock, host = Clock(), Host()

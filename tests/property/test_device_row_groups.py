@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -32,19 +35,23 @@ Batch = kernels.BicliqueBatch | kernels.SmallerBatch
 
 @pytest.fixture(scope="module")
 def gpu(tmp_path_factory):
-    """A machine whose GPU is this one's processor, and encodes few row groups at a time."""
+    """A machine whose GPU is this one's processor."""
     built = row_group_kernels(tmp_path_factory.mktemp("row_groups"))
     with pytest.MonkeyPatch.context() as patch, host_cupy.installed(HostCupy(built), patch) as cupy:
         use_host(patch)
-        for name, value in (
-            ("PAGE_VALUES", 40),
-            ("GROUP_ROWS", 64),
-            ("PART_VALUES", 500),
-            ("BLOCK_BYTES", 1000),
-            ("STORED_BYTES", 20),
-        ):
-            patch.setattr(row_groups, name, value)
         yield cupy
+
+
+@contextmanager
+def encoded_by(**most: int) -> Iterator[None]:
+    """Let pages, row groups and what is encoded at a time be so small."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in most.items():
+            patch.setattr(row_groups, name, value)
+        yield
+
+
+FEW = encoded_by(PAGE_VALUES=40, GROUP_ROWS=64, PART_VALUES=500, BLOCK_BYTES=1000, STORED_BYTES=20)
 
 
 def batch_of(rows: list[tuple[list[int], list[int], int]], columns: Columns = "both") -> Any:
@@ -81,6 +88,7 @@ ROWS = st.lists(st.tuples(SIDE, SIDE, IDS), max_size=150)
 
 @given(st.lists(ROWS, max_size=3), st.sampled_from(list(CODECS)), st.sampled_from(["both", "smaller"]))
 @settings(max_examples=drawn(150), deadline=None)
+@FEW
 def test_files_say_what_those_of_the_host_do(
     gpu: HostCupy, batches: list[Any], compression: Compression, columns: Columns
 ) -> None:
@@ -103,11 +111,8 @@ def many(n: int, most: int, ids: int, seed: int = 0) -> list[tuple[list[int], li
 
 @pytest.mark.parametrize("compression", CODECS)
 @pytest.mark.parametrize("ids", [2, 7, 250, 60_000, 10**8])
-def test_row_groups_are_as_the_footer_says(gpu: HostCupy, monkeypatch, ids: int, compression: Compression) -> None:
-    monkeypatch.setattr(row_groups, "PAGE_VALUES", 3000)
-    monkeypatch.setattr(row_groups, "GROUP_ROWS", 1500)
-    monkeypatch.setattr(row_groups, "PART_VALUES", 1 << 20)
-    monkeypatch.setattr(row_groups, "PART_MARKS", 1 << 28)
+@encoded_by(PAGE_VALUES=3000, GROUP_ROWS=1500)
+def test_row_groups_are_as_the_footer_says(gpu: HostCupy, ids: int, compression: Compression) -> None:
     rows = many(2000, 40, ids)
     data, _ = written([batch_of(rows)], PublishSettings(compression=compression), device=True)
     parquet = pq.ParquetFile(pa.BufferReader(data))
@@ -130,25 +135,23 @@ def test_row_groups_are_as_the_footer_says(gpu: HostCupy, monkeypatch, ids: int,
         assert read[1].tolist() == [x for left, _, _ in some for x in left]
 
 
-@pytest.mark.parametrize(("n_roots", "stored_from"), [(40_000, 1 << 16), (40_000, 1 << 20), (70_000, 1 << 16)])
-def test_large_dictionaries_are_stored_as_they_are(gpu: HostCupy, monkeypatch, n_roots: int, stored_from: int) -> None:
-    """One of 40,000 roots takes two blocks of zstd; for 70,000 places are too short."""
-    monkeypatch.setattr(row_groups, "PAGE_VALUES", 1 << 14)
-    monkeypatch.setattr(row_groups, "GROUP_ROWS", 1 << 21)
-    monkeypatch.setattr(row_groups, "PART_VALUES", 1 << 24)
-    monkeypatch.setattr(row_groups, "STORED_BYTES", stored_from)
-    n = 16 * n_roots
-    ones, offsets, roots = np.ones(n, np.int32), np.arange(n + 1, dtype=np.int32), np.repeat(np.arange(n_roots), 16)
-    batch = kernels.SmallerBatch(offsets, ones, ones, ones, roots.astype(np.int32) * 3)
-    data, _ = written([batch], PublishSettings(columns="smaller"), device=True)
+@pytest.mark.parametrize("n_ids", [9_000, 40_000, 70_000])
+def test_large_dictionaries_are_stored_as_they_are(gpu: HostCupy, n_ids: int) -> None:
+    """One of 40,000 ids takes two blocks of zstd; for 70,000 places are too short."""
+    ids, offsets = np.repeat(np.arange(n_ids, dtype=np.int32) * 3, 16), np.arange(0, 16 * n_ids + 1, 16, dtype=np.int32)
+    sizes, roots = np.full(n_ids, 16, np.int32), np.arange(n_ids, dtype=np.int32)
+    data, _ = written(
+        [kernels.SmallerBatch(offsets, ids, sizes, sizes, roots)], PublishSettings(columns="smaller"), device=True
+    )
     parquet = pq.ParquetFile(pa.BufferReader(data))
-    column = parquet.metadata.row_group(0).column(3)
-    assert column.has_dictionary_page == (n_roots <= 1 << 16)
-    assert (4 * n_roots < column.total_compressed_size) == (column.has_dictionary_page and stored_from < 4 * n_roots)
-    assert np.array_equal(parquet.read(["root"])["root"].to_numpy(), batch.root)
-    read = kernels.read_columns(np.frombuffer(data, np.uint8), "zstd", [column_of(column, "int32")], n)
+    column = parquet.metadata.row_group(0).column(0)
+    assert column.has_dictionary_page == (n_ids <= 1 << 16)
+    is_stored = column.has_dictionary_page and 4 * n_ids > row_groups.STORED_BYTES
+    assert (4 * n_ids < column.total_compressed_size) == is_stored
+    assert np.array_equal(pc.list_flatten(parquet.read(["smaller"])["smaller"]).to_numpy(), ids)
+    read = kernels.read_columns(np.frombuffer(data, np.uint8), "zstd", [column_of(column, "list")], n_ids)
     assert read is not None
-    assert np.array_equal(read[0], batch.root)
+    assert np.array_equal(read[1], ids)
 
 
 def column_of(column: Any, kind: Any) -> Any:
@@ -156,6 +159,7 @@ def column_of(column: Any, kind: Any) -> Any:
     return begin, begin + column.total_compressed_size, column.num_values, kind
 
 
+@FEW
 def test_an_empty_side_is_refused(gpu: HostCupy) -> None:
     for rows in (
         [([], [1], 0)],
@@ -167,14 +171,15 @@ def test_an_empty_side_is_refused(gpu: HostCupy) -> None:
             list(encode_on_device(on_device(batch_of(rows)), "none"))
 
 
-def test_a_side_that_no_page_holds_is_refused(gpu: HostCupy, monkeypatch) -> None:
+def test_a_side_that_no_page_holds_is_refused(gpu: HostCupy) -> None:
     longest = row_groups.PAGE_VALUES + row_groups.LONGEST_SIDE
     assert pages.list_bytes(np.int64(longest), pages.PLAIN_WIDTH) <= 16 << 20
-    monkeypatch.setattr(row_groups, "LONGEST_SIDE", 499)
-    with pytest.raises(BackendError, match="500 vertices on one side, and a GPU encodes up to 499"):
-        list(encode_on_device(on_device(batch_of([(list(range(500)), [1], 0)])), "none"))
+    offsets, side = np.array([0, 4_000_001], np.int32), np.arange(4_000_001, dtype=np.int32)
+    with pytest.raises(BackendError, match="4,000,001 vertices on one side, and a GPU encodes up to 4,000,000"):
+        list(encode_on_device(on_device(kernels.BicliqueBatch(offsets, side, offsets, side, side[:1])), "none"))
 
 
+@FEW
 def test_a_page_that_cannot_be_compressed_is_heard_of(gpu: HostCupy, monkeypatch) -> None:
     compress = nvcomp.compress
 
@@ -188,12 +193,14 @@ def test_a_page_that_cannot_be_compressed_is_heard_of(gpu: HostCupy, monkeypatch
         list(encode_on_device(on_device(batch_of(many(200, 9, 99)))))
 
 
+@FEW
 def test_who_stops_in_the_middle_leaves_nothing_behind(gpu: HostCupy) -> None:
     parts = encode_on_device(on_device(batch_of(many(1000, 9, 99))))
     assert len(next(parts).groups) > 0
     parts.close()
 
 
+@FEW
 def test_a_disk_that_fails_is_heard_of(gpu: HostCupy) -> None:
     class Full(io.BytesIO):
         def write(self, data: Any, /) -> int:

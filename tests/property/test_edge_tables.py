@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import gzip
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -59,6 +61,15 @@ def edges_of(table: EdgeTable) -> set[tuple[object, object]]:
     return {(left[u], right[v]) for u, v in zip(table.left.tolist(), table.right.tolist(), strict=True)}
 
 
+@contextmanager
+def blocks_of(n_bytes: int) -> Iterator[None]:
+    """Read files in blocks of so many bytes."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in ((blocks, "FIRST_BYTES"), (blocks, "BLOCK_BYTES"), (blocks, "PIECE"), (labels, "PIECE")):
+            patch.setattr(module, name, n_bytes)
+        yield
+
+
 def check(path: Path, text: str, block_bytes: int, packed: bool, **options: object) -> None:
     """Read the file in small blocks; all that is wrong is dropped and counted."""
     data = ("\ufeff" if block_bytes % 2 else "") + "left,right\n" + text
@@ -66,11 +77,7 @@ def check(path: Path, text: str, block_bytes: int, packed: bool, **options: obje
     name.write_bytes(gzip.compress(data.encode()) if packed else data.encode())
     wanted = expected(rows_of(text), 2, NULLS, str(options.get("ids", "auto")))
     asked = IngestSettings(ragged="drop", nulls="drop", **options)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "FIRST_BYTES", block_bytes)
-        patch.setattr(blocks, "BLOCK_BYTES", block_bytes)
-        for module in (blocks, labels):
-            patch.setattr(module, "PIECE", block_bytes)
+    with blocks_of(block_bytes):
         if not wanted["edges"]:
             with pytest.raises(InputError, match="no edge is left"):
                 read_edge_table(name, asked)
@@ -109,9 +116,7 @@ def test_no_label_holds_a_line_break_that_was_not_asked_for(folder, text, block_
     path = folder / "t.csv"
     path.write_bytes(b"left,right\n" + text.encode())
     over_lines = any("\n" in field for row in rows_of(text) for field, _ in row)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "FIRST_BYTES", block_bytes)
-        patch.setattr(blocks, "BLOCK_BYTES", block_bytes)
+    with blocks_of(block_bytes):
         if over_lines:
             with pytest.raises(InputError, match=r"the quote before .*multiline = true"):
                 read_edge_table(path, IngestSettings(ragged="drop", nulls="drop"))
@@ -130,10 +135,7 @@ def test_no_label_holds_a_line_break_that_was_not_asked_for(folder, text, block_
 def test_a_quote_that_encloses_no_field_is_named_with_its_line(folder, before, after, block_bytes, bad, multiline):
     path = folder / "t.csv"
     path.write_text("left,right\n" + "1,2\n" * before + bad + "\n" + '"3",4\n' * after)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "FIRST_BYTES", block_bytes)
-        patch.setattr(blocks, "BLOCK_BYTES", block_bytes)
-        with pytest.raises(InputError, match="quote") as caught:
-            read_edge_table(path, IngestSettings(multiline=multiline))
+    with blocks_of(block_bytes), pytest.raises(InputError, match="quote") as caught:
+        read_edge_table(path, IngestSettings(multiline=multiline))
     if not multiline:
         assert f"line {before + 2}," in str(caught.value)

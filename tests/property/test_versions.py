@@ -2,7 +2,6 @@
 
 import itertools
 import pickle
-from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 
@@ -26,8 +25,7 @@ from bicliq.pipeline.settings import (
 )
 from bicliq.pipeline.stages.verify import verify
 from bicliq.pipeline.stages.verify_roots import EVERY_ROOT
-from bicliq.pipeline.store.folder import Folder
-from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.manifest import ran_on
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.compact import compact
@@ -35,16 +33,13 @@ from bicliq.pipeline.versions.layer import MOST
 from bicliq.pipeline.versions.portions import FOUND_A_PORTION, Found, SharedSearch
 from bicliq.pipeline.versions.prune import prune
 from bicliq.pipeline.versions.update import update
+from tests.heard_disk import SHARES, killed_on_the_way
 from tests.nightly import drawn
 from tests.reference.brute_force import maximal_bicliques, passing
 
 LABELS = st.sampled_from([*"abcdefg", "10", "9", "é"])
 TABLES = st.sets(st.tuples(LABELS, LABELS), min_size=1, max_size=14)
-PLACE = "memory://versions"
-
-
-class Killed(BaseException):
-    """What a process is killed by."""
+PLACE = "heard://versions"
 
 
 def put(name, rows):
@@ -69,23 +64,6 @@ def read_back(opened):
     assert len(set(found)) == len(found)
     assert len({row["biclique_id"] for row in rows}) == len(rows)
     return set(found)
-
-
-@contextmanager
-def killed_at(kind, method, time):
-    """Let a call of a method of a class kill the block; 0: none does."""
-    left, real = [time], getattr(kind, method)
-
-    def call_or_die(*arguments, **options):
-        left[0] -= 1
-        if not left[0]:
-            raise Killed
-        return real(*arguments, **options)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kind, method, call_or_die)
-        with suppress(Killed):
-            yield
 
 
 def in_portions(portions, difference, folder, placement, way, *_):
@@ -114,7 +92,7 @@ class Versions(RuleBasedStateMachine):
         merged=st.sampled_from([1e-9, float("inf")]),
     )
     def begin(self, rows, least, partitions, side, columns, heavy, differs, portions, folded, layers, grouped, merged):
-        fs = fsspec.filesystem("memory")
+        fs = fsspec.filesystem("heard")
         if fs.exists("/versions"):
             fs.rm("/versions", recursive=True)
         rows = rows | {("é", "é")}  # a side of numbers would take no text later
@@ -186,26 +164,23 @@ class Versions(RuleBasedStateMachine):
             found = self.take(self.table(rows), self.edges | rows)
         assert found.how in ("full run", "nothing", "taken") or found.appeared == 0
 
-    @rule(rows=TABLES, where=st.sampled_from(["commit", "sink", "write"]))
-    def be_killed_and_do_it_again(self, rows, where):
+    @rule(rows=TABLES, share=SHARES)
+    def be_killed_and_do_it_again(self, rows, share):
         source, latest = self.table(rows), self.latest
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(RunFolder, where, lambda *_, **__: (_ for _ in ()).throw(Killed))
-            try:
-                update(source, self.settings)
-            except Killed:  # before the version was committed, or while it was written whole
-                opened = open_run(self.settings.store)
-                assert opened.run == latest or read_back(opened) == by_force(self.edges | rows, self.least)
+        killed_on_the_way(lambda: update(source, self.settings), share)  # a version may be written whole, too
+        opened = open_run(self.settings.store)
+        assert opened.run == latest or read_back(opened) == by_force(self.edges | rows, self.least)
         self.take(source, self.edges | rows)
+        opened = open_run(self.settings.store)
+        if opened.folder.record().compacts == self.latest:  # it was written whole before, and killed after that
+            self.known[opened.run], self.latest = self.known[self.latest], opened.run
 
-    @rule(data=st.data(), killed=st.sampled_from([0, 1, 2, 3]))
-    def compact_a_version(self, data, killed):
+    @rule(data=st.data(), share=SHARES)
+    def compact_a_version(self, data, share):
         name = data.draw(st.sampled_from([self.latest, *sorted(self.known)]))
         store, latest = Store.open(self.settings.store), self.latest
-        with killed_at(RunFolder, "write", killed):
-            compact(store, name)
-        if killed:
-            assert read_back(open_run(store)) == self.known[latest]
+        killed_on_the_way(lambda: compact(store, name), share)
+        assert read_back(open_run(store)) == self.known[latest]
         found = compact(store, name)
         assert found.version == name
         assert store.run(found.run).record().layered is None
@@ -214,12 +189,13 @@ class Versions(RuleBasedStateMachine):
             self.latest = found.run
         assert compact(store, found.run).run == found.run
 
-    @rule(keep=st.integers(1, 3), killed=st.sampled_from([0, 1, 4, 9]))
-    def prune_the_store(self, keep, killed):
+    @rule(keep=st.integers(1, 3), share=SHARES)
+    def prune_the_store(self, keep, share):
         store = Store.open(self.settings.store)
-        listed = prune(store, keep)
-        with killed_at(Folder, "remove", killed):
-            assert prune(store, keep, remove=True).removed == listed.removed
+        listed = prune(store, keep).removed
+        removed = []
+        killed_on_the_way(lambda: removed.append(prune(store, keep, remove=True).removed), share)
+        assert removed[0] == listed
         assert prune(store, keep, remove=True).done
         assert prune(store, keep).removed == []
         self.known = {run: self.known[run] for run in self.known if run in store.runs()}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 
 import fsspec
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -26,15 +24,16 @@ from bicliq.pipeline.settings import (
 from bicliq.pipeline.stages.verify import verify
 from bicliq.pipeline.store.edges import read_edge_rows
 from bicliq.pipeline.store.labels import read_labels
-from bicliq.pipeline.store.layout import RunFolder, Store
+from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.difference import Difference, Step
 from bicliq.pipeline.versions.watch import Watch
+from tests.heard_disk import SHARES, killed_on_the_way
 from tests.nightly import drawn
-from tests.property.test_versions import Killed, by_force, read_back
+from tests.property.test_versions import by_force, read_back
 from tests.reference.brute_force import maximal_bicliques, passing
 
-PLACE = "memory://watching"
+PLACE = "heard://watching"
 LABELS = st.sampled_from([*"abcdefg", "10", "9", "é"])
 ROW = st.tuples(LABELS, LABELS, st.integers(0, 30), st.integers(1, 4))
 ROWS = st.lists(ROW, min_size=1, max_size=9).map(lambda rows: [(*rows[0][:3], 4), *rows[1:]])
@@ -82,14 +81,14 @@ class Arrivals(RuleBasedStateMachine):
         kept=st.sampled_from(sorted(KEPT)),
     )
     def begin(self, rows, least, side, kept):
-        fs = fsspec.filesystem("memory")
+        fs = fsspec.filesystem("heard")
         if fs.exists("/watching"):
             fs.rm("/watching", recursive=True)
-        self.least, self.files, self.held, self.order = least, {}, [], []
+        self.least, self.files, self.taken, self.held = least, {}, {}, []
         asked = dict(zip(("min_left", "min_right", "min_edges"), least, strict=True))
         self.settings = Settings(
             store=f"{PLACE}/store",
-            ingest=IngestSettings(left="user", right="item", time="when", **KEPT[kept]),
+            ingest=IngestSettings(left="user", right="item", time="when", window_jump="inf", **KEPT[kept]),
             search=SearchSettings(side=side, threads=1, **asked),
             plan=PlanSettings(partitions=2),
             cluster=ClusterSettings(local=True),
@@ -111,19 +110,27 @@ class Arrivals(RuleBasedStateMachine):
 
     @rule()
     def look(self):
-        taken = Watch(f"{PLACE}/in", self.settings, replace=True, settle=0).take()
-        new = [uri.rsplit("/", 1)[-1] for uri in taken.files]
-        self.order = [name for name in self.order if name not in new] + new
-        self.held = [row for name in self.order for row in self.files[name]]
+        assert [uri.rsplit("/", 1)[-1] for uri in self.watched().files] == self.new()
+        self.hold_all()
+
+    def watched(self):
+        return Watch(f"{PLACE}/in", self.settings, replace=True, settle=0).take()
+
+    def new(self):
+        return sorted(name for name in self.files if self.files[name] != self.taken.get(name))
+
+    def hold_all(self):
+        new = self.new()
+        self.taken = {name: rows for name, rows in self.taken.items() if name not in new}
+        self.taken |= {name: self.files[name] for name in new}
+        self.held = [row for rows in self.taken.values() for row in rows]
 
     @precondition(lambda self: self.held)
-    @rule(where=st.sampled_from(["commit", "sink", "write", "create"]))
-    def be_killed_and_look_again(self, where):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(RunFolder, where, lambda *_, **__: (_ for _ in ()).throw(Killed))
-            with contextlib.suppress(Killed):
-                self.look()
-        self.look()
+    @rule(share=SHARES)
+    def be_killed_and_look_again(self, share):
+        killed_on_the_way(self.watched, share)
+        self.watched()
+        self.hold_all()
 
     @invariant()
     def the_latest_is_what_a_run_of_all_files_gives(self):

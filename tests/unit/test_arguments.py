@@ -174,9 +174,10 @@ def test_graphs_without_vertices_or_edges_have_their_answer(kernel: str, graph: 
 def test_vertices_without_an_edge_cost_nothing_however_many_there_are(kernel: str) -> None:
     if kernel in ("vertices", "butterflies"):
         pytest.skip("one number for each of 2^31 vertices is asked for; see the test below")
-    call, begun = BIPARTITE[kernel], time.perf_counter()
-    assert plain(call(INDPTR, INDICES, 2**31 - 1)) == plain(call(INDPTR, INDICES, N_RIGHT))
-    assert time.perf_counter() - begun < 2
+    call, begun = BIPARTITE[kernel], time.process_time()
+    with room(1 << 30):
+        assert plain(call(INDPTR, INDICES, 2**31 - 1)) == plain(call(INDPTR, INDICES, N_RIGHT))
+    assert time.process_time() - begun < 2  # whatever else the machine does
 
 
 def test_what_is_left_out_for_want_of_edges_comes_back_in_every_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bicliq import kernels
-from bicliq.kernels.cuda import counting, device, finding, search_memory, search_program, start, stream
+from bicliq.kernels.cuda import counting, device, finding, search_memory, search_program, start
 from bicliq.kernels.cuda.search_program import Tuning, tuned
 from bicliq.kernels.worth import OBJECTIVES
 from bicliq.pipeline.run import check_machines
@@ -37,6 +37,11 @@ GRAPHS = {
 
 
 MEMORY = 1 << 26
+SMALL_OUTPUT, SOME_OUTPUT = 40 << 10, 104 << 10
+"""Of the card: one warp writes to 204 words, less than a chunk, or to two chunks."""
+
+ONE_WARP = tuned(Tuning(warps_a_block=1, blocks_a_multiprocessor=1, most_multiprocessors=1))
+"""A card of which so little memory is enough for a workspace."""
 
 
 @pytest.fixture
@@ -247,11 +252,11 @@ def test_what_goes_wrong_on_a_gpu_says_what_to_do(gpu, monkeypatch):
 # ---- the best
 
 
-@pytest.mark.parametrize("words", [64, 1 << 12])
+@pytest.mark.parametrize("memory", [SMALL_OUTPUT, MEMORY])
 @pytest.mark.parametrize("objective", [each for each in OBJECTIVES if each != "surprise"])
-def test_the_best_are_those_of_the_cpu(gpu, monkeypatch, words, objective):
-    monkeypatch.setattr(finding, "OUTPUT_WORDS", words)
-    monkeypatch.setattr(search_memory, "FEWEST_CHUNK_WORDS", 16)
+@ONE_WARP
+def test_the_best_are_those_of_the_cpu(gpu, monkeypatch, memory, objective):
+    monkeypatch.setenv(device.MEMORY_VARIABLE, str(memory))
     for name, graph in GRAPHS.items():
         weights = np.random.default_rng(7).integers(-5, 9, (2, 40))
         by = {"left_weights": weights[0, : len(graph[0]) - 1], "right_weights": weights[1, : graph[2]]}
@@ -292,30 +297,24 @@ def test_what_a_gpu_cannot_find_is_refused():
 # ---- streams
 
 
-@pytest.mark.parametrize("words", [64, 150, 1 << 12])
+@pytest.mark.parametrize(("memory", "n"), [(SMALL_OUTPUT, 10), (SOME_OUTPUT, 12), (MEMORY, 12)])
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_a_search_that_parks_finds_the_same(gpu, monkeypatch, words, side):
-    monkeypatch.setattr(stream, "OUTPUT_WORDS", words)
-    monkeypatch.setattr(search_memory, "FEWEST_CHUNK_WORDS", 16)
-    assert_same(GRAPHS["square"], side=side)
-    if words < 1000:
-        assert gpu.launches.count("search_bicliques") > 3
-
-
-@pytest.mark.usefixtures("gpu")
 @pytest.mark.timeout(60)
-def test_an_output_that_is_smaller_than_a_chunk_is_one_chunk(monkeypatch):
-    monkeypatch.setattr(stream, "OUTPUT_WORDS", search_memory.FEWEST_CHUNK_WORDS // 4)
-    assert_same(GRAPHS["square"])
+@ONE_WARP
+def test_a_search_that_parks_finds_the_same(gpu, monkeypatch, memory, n, side):
+    monkeypatch.setenv(device.MEMORY_VARIABLE, str(memory))
+    assert_same(random_graph(4, n, n + 1, 0.7), side=side)
+    assert (gpu.launches.count("search_bicliques") > 3) == (memory < MEMORY)
 
 
 @pytest.mark.usefixtures("gpu")
+@ONE_WARP
 def test_batches_keep_their_bounds_and_a_reader_may_stop(monkeypatch):
     with STREAM(*GRAPHS["dense"], backend="cuda", batch_bicliques=4, batch_ids=30) as found:
         batches = list(found)
     assert max(map(len, batches)) <= 4
     assert sum(map(len, batches)) == found.result.bicliques
-    monkeypatch.setattr(stream, "OUTPUT_WORDS", 64)
+    monkeypatch.setenv(device.MEMORY_VARIABLE, str(SMALL_OUTPUT))
     with STREAM(*GRAPHS["dense"], backend="cuda", batch_bicliques=2) as found:
         next(found)
     assert not found.result.complete
@@ -334,12 +333,12 @@ def test_batches_may_stay_on_the_device():
 
 
 @pytest.mark.usefixtures("gpu")
-@pytest.mark.parametrize("words", [64, 1 << 12])
+@pytest.mark.parametrize("memory", [SMALL_OUTPUT, SOME_OUTPUT, MEMORY])
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("on_device", [True, False])
-def test_a_stream_of_smaller_sides_has_the_smaller_one_of_each_biclique(monkeypatch, words, side, on_device):
-    monkeypatch.setattr(stream, "OUTPUT_WORDS_KEPT" if on_device else "OUTPUT_WORDS", words)
-    monkeypatch.setattr(search_memory, "FEWEST_CHUNK_WORDS", 16)
+@ONE_WARP
+def test_a_stream_of_smaller_sides_has_the_smaller_one_of_each_biclique(monkeypatch, memory, side, on_device):
+    monkeypatch.setenv(device.MEMORY_VARIABLE, str(memory))
     for name in ("square", "dense", "empty"):
         with STREAM(*GRAPHS[name], side=side) as both:
             expected = [

@@ -16,7 +16,7 @@ from pydantic import ByteSize
 
 from bicliq.flows.cli.app import application
 from bicliq.flows.cli.commands import Room
-from bicliq.flows.cli.options import CONTRADICTIONS, PANELS, TAKES, settings_options
+from bicliq.flows.cli.options import CONTRADICTIONS, PANELS, TAKES
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.settings import (
     CheckSettings,
@@ -155,33 +155,19 @@ def test_thresholds_that_are_none_are_refused(text):
 
 
 @pytest.mark.parametrize("path", FIELDS, ids=NAMED.get)
-def test_every_setting_is_an_option_of_run_and_serve_with_its_sentence(path):
+def test_every_setting_is_an_option_of_run_and_serve_with_its_sentence_and_its_choices(path):
     for command in ("serve",) if NAMED[path] == "notify.stale_hours" else ("run", "serve"):  # a run is never stale
         parameter = next(p for p in command_of(command).params if p.name == path[-1])
         assert parameter.opts[0] == "--" + path[-1].replace("_", "-")
         assert parameter.help.startswith(FIELDS[path].description)
+        if get_origin(kind := FIELDS[path].annotation) is Literal:
+            assert rf"\[{', '.join(get_args(kind))}" in parameter.help
         assert parameter.rich_help_panel == PANELS[path[0]]
 
 
 @pytest.mark.parametrize("command", ["run", "enumerate", "count", "clique", "ingest", "serve"])
 def test_every_command_that_reads_a_table_takes_all_settings_of_the_input(command):
     assert set(IngestSettings.model_fields) <= {p.name for p in command_of(command).params}
-
-
-def test_a_field_that_is_added_becomes_an_option_by_itself(monkeypatch):
-    from pydantic import Field, create_model
-
-    added = create_model(
-        "Added",
-        __base__=IngestSettings,
-        comment=(Literal["#", "%"] | None, Field(None, description="Marks a comment.")),
-    )
-    grown = create_model("Grown", __base__=Settings, ingest=(added, added()))
-    fields = list(fields_of(grown))
-    monkeypatch.setattr("bicliq.pipeline.settings.fields_of", lambda: fields)
-    found = settings_options(TAKES["enumerate"])["ingest", "comment"]
-    assert found.name == "comment"
-    assert r"Marks a comment. \[#, %]" in found.annotation.__metadata__[0].help
 
 
 def test_no_two_settings_share_an_option_and_the_table_names_only_what_is_there():

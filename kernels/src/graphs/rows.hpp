@@ -44,10 +44,12 @@ bool is_sound(const Rows& rows, std::int64_t n_columns, const Check& check) {
     least = low, most = high, falls += fallen;
   });
   each_piece(rows.size(), check, [&](std::size_t first, std::size_t last) {
+    std::size_t fallen = 0;
     for (std::size_t u = std::max<std::size_t>(first, 1); u < last; ++u) {
       const std::int64_t e = rows.start[u];
-      at_starts += e > rows.start[u - 1] && e > 0 && e < rows.start[u + 1] && row[e] <= row[e - 1];
+      fallen += e > rows.start[u - 1] && e > 0 && e < rows.start[u + 1] && row[e] <= row[e - 1];
     }
+    at_starts += fallen;
   });
   return least == 0 && most < n_columns && falls == at_starts;
 }
