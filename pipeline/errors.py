@@ -29,7 +29,7 @@ class InputError(BicliqError):
 
 
 class StorageError(BicliqError):
-    """Raised when a store cannot be read or written, is of another version, or is damaged."""
+    """Raised when a store cannot be read or written, or is damaged, and where a source is away."""
 
 
 class DamageError(StorageError):
@@ -58,8 +58,13 @@ UNANSWERED = "there was no answer in time: check that it can be reached, and try
 LASTING = (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 """Errors of a file system that stay what they are until somebody mends them."""
 
-REMOTE = ("aiobotocore", "aiohttp", "botocore", "distributed", "gcsfs", "s3fs")
-"""Libraries whose errors are about a network, or about processes that were lost."""
+REMOTE = ("aiobotocore", "aiohttp", "azure", "botocore", "distributed", "gcsfs", "google", "s3fs")
+"""Libraries whose errors are about a network, or about processes that were lost.
+
+Not all of them are an OSError."""
+
+ANSWERED = {*range(400, 500)} - {408, 429}
+"""Answers of a web server that stay what they are; a request may come too late, or too often."""
 
 
 def may_heal(error: BaseException | None) -> bool:
@@ -79,7 +84,13 @@ def may_heal(error: BaseException | None) -> bool:
         return may_heal(error.__cause__)
     if isinstance(error, OSError | MemoryError):
         return not isinstance(error, LASTING)
-    return type(error).__module__.split(".")[0] in REMOTE and "Credential" not in type(error).__name__
+    lasts = isinstance(error, ValueError) or getattr(error, "status", None) in ANSWERED
+    return is_remote(error) and not lasts and "Credential" not in type(error).__name__
+
+
+def is_remote(error: BaseException | None) -> bool:
+    """Whether an error is one of a library that reaches other machines."""
+    return type(error).__module__.split(".")[0] in REMOTE
 
 
 def is_timeout(error: BaseException) -> bool:

@@ -18,7 +18,16 @@ import pyarrow as pa
 from fsspec.spec import AbstractBufferedFile
 
 from bicliq.pipeline.bounds import EXHAUSTED, is_exhausted
-from bicliq.pipeline.errors import UNANSWERED, CapacityError, InputError, is_timeout
+from bicliq.pipeline.errors import (
+    UNANSWERED,
+    BicliqError,
+    CapacityError,
+    InputError,
+    StorageError,
+    is_remote,
+    is_timeout,
+    may_heal,
+)
 from bicliq.pipeline.extras import file_system, is_local, refuse_bytes
 from bicliq.pipeline.formats.kinds import TABLES
 from bicliq.pipeline.words import brief, shown
@@ -56,19 +65,25 @@ class Files:
     uris: tuple[str, ...]
 
 
-REMOTE_LIBRARIES = {"aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
-"""Libraries below fsspec that reach other machines: not all of their errors are an OSError."""
+AWAY = (
+    *("EBUSY", "EIO", "EREMOTEIO", "ESTALE", "ENOTCONN", "EHOSTDOWN", "EHOSTUNREACH"),
+    *("ENETDOWN", "ENETUNREACH", "ENETRESET"),
+)
+"""What a file system says of a disk or an object store that is away for a moment."""
 
 
 @contextlib.contextmanager
 def input_errors(source: str) -> Iterator[None]:
-    """Make whatever goes wrong while a file is found or read an `InputError` that names it."""
+    """Make whatever goes wrong while a file is found or read an error that names it.
+
+    An `InputError`; a `StorageError` where its disk or network is away, and may come back.
+    """
     try:
         yield
     except FileNotFoundError as error:
         cause = error.__cause__
-        if cause is not None and _is_remote(cause) and getattr(cause, "status", None) != 404:
-            raise _unreachable(source, cause) from error
+        if cause is not None and is_remote(cause) and getattr(cause, "status", None) != 404:
+            raise _unreachable(source, cause) from cause
         raise InputError(f"{source}: no such file; check the path") from error
     except IsADirectoryError as error:
         raise InputError(f"{source}: is a folder; name a file, or a glob such as {source}/*.csv") from error
@@ -81,8 +96,12 @@ def input_errors(source: str) -> Iterator[None]:
     except (OSError, EOFError, pa.ArrowException, lzma.LZMAError) as error:
         if is_exhausted(error):  # nor does this
             raise CapacityError(f"{source}: {EXHAUSTED}") from error
-        if _is_remote(error):
+        if is_remote(error):
             raise _unreachable(source, error) from error
+        if errno.errorcode.get(getattr(error, "errno", None) or 0) in AWAY:
+            raise StorageError(
+                f"{source}: cannot be read: {brief(error)}; see that its disk is there, and try again"
+            ) from error
         if getattr(error, "errno", None) == errno.ELOOP:
             raise InputError(
                 f"{source}: is a loop of symbolic links; name the file itself, or mend the link"
@@ -96,18 +115,15 @@ def input_errors(source: str) -> Iterator[None]:
                 f"{source}: its server gives whole files alone (no range requests), and this one is read in parts; fetch"
                 " it first, as with curl -O, and name the copy"
             ) from error
-        if not _is_remote(error):
+        if not is_remote(error):
             raise
         raise _unreachable(source, error) from error
 
 
-def _is_remote(error: BaseException) -> bool:
-    return type(error).__module__.split(".")[0] in REMOTE_LIBRARIES
-
-
-def _unreachable(source: str, error: BaseException) -> InputError:
+def _unreachable(source: str, error: BaseException) -> BicliqError:
     advice = UNANSWERED if is_timeout(error) else "check the URL, the endpoint and the credentials"
-    return InputError(f"{source}: cannot be reached: {brief(error)}; {advice}")
+    kind = StorageError if may_heal(error) else InputError
+    return kind(f"{source}: cannot be reached: {brief(error)}; {advice}")
 
 
 def file_of(source: str) -> str:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.errors import InputError, StorageError
 from bicliq.pipeline.formats import open_edges, read_batches
 from bicliq.pipeline.report.groups import GroupPicture
 from bicliq.pipeline.report.history import Step
@@ -101,7 +101,7 @@ def read_times(run: Run, steps: Iterable[Step], pictures: Iterable[GroupPicture]
             found.append(pa.table([*sides, edges["time"]], ["left", "right", "time"]).filter(mask))
     except _NoTimesError as reason:
         return str(reason)
-    except (InputError, pa.ArrowInvalid) as error:
+    except (InputError, StorageError, pa.ArrowInvalid) as error:
         return f"Times cannot be read again: {error}."
     if not bounds:
         return "No edge has a time."

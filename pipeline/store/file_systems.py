@@ -11,10 +11,7 @@ import fsspec
 import pyarrow as pa
 
 from bicliq.pipeline import extras
-from bicliq.pipeline.errors import UNANSWERED, CapacityError, StorageError, is_timeout
-
-OBJECT_STORE_LIBRARIES = {"aiobotocore", "aiohttp", "azure", "botocore", "gcsfs", "google"}
-"""Libraries below fsspec whose errors are no OSError, as botocore's NoCredentialsError."""
+from bicliq.pipeline.errors import UNANSWERED, CapacityError, StorageError, is_remote, is_timeout
 
 
 def file_system(uri: str) -> tuple[Any, str]:
@@ -55,7 +52,7 @@ def storage_errors(action: str, path: str) -> Iterator[None]:
         advice = UNANSWERED if is_timeout(error) else "check the storage and its free space, then run again"
         raise StorageError(f"{path}: cannot {action}: {error}; {advice}") from error
     except Exception as error:
-        if type(error).__module__.split(".")[0] not in OBJECT_STORE_LIBRARIES:
+        if not is_remote(error):  # as botocore's NoCredentialsError, which is no OSError
             raise
         advice = UNANSWERED if is_timeout(error) else "check the endpoint and the credentials of the object store"
         raise StorageError(f"{path}: cannot {action}: {error}; {advice}") from error

@@ -51,7 +51,8 @@ def look(place: str) -> Look:
 
     `place`: a folder or prefix (all tables below it), a glob, or a file; a path or an fsspec URL. A
     folder may be empty, and an object store knows no folders: there a prefix may have no object
-    yet. Raises InputError where it cannot be reached, or is a local folder that is not there.
+    yet. Raises StorageError where it cannot be reached, and InputError where it is a local folder
+    that is not there.
     """
     fs, path = file_system(place)
     fs.invalidate_cache()  # of listings: other processes write

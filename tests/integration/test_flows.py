@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import http.server
 import json
 import re
 import threading
@@ -12,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from bicliq.flows.cli.app import invoke
 from bicliq.flows.enumerate import enumerate_graph
 from bicliq.flows.etl import etl
 from bicliq.flows.ingest import ingest
@@ -201,3 +203,39 @@ def test_a_server_that_cannot_be_told_the_progress_does_not_stop_the_search(tmp_
     monkeypatch.setattr("bicliq.flows.artifacts.get_client", gone)
     record = etl(EDGES, {"store": str(tmp_path / "store"), "cluster": {"local": True}})
     assert record["bicliques"] == COUNTS["UCforum"]
+
+
+def test_a_table_whose_server_is_away_for_a_moment_is_asked_for_again(tmp_path, capsys):
+    """The server hangs up on whoever asks within a second of the first; a task waits two."""
+    pytest.importorskip("aiohttp")
+    asked: list[float] = []
+
+    class Away(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(time.monotonic())
+            if asked[-1] < asked[0] + 1 or self.path != "/t.csv":
+                self.close_connection = True  # without a word, or with a word that stands
+                return None if self.path == "/t.csv" else self.send_error(403)
+            self.send_response(200)
+            self.send_header("Content-Length", "18")
+            self.end_headers()
+            self.wfile.write(b"user,item\nann,jam\n" if self.command == "GET" else b"")
+
+        do_HEAD = do_GET
+
+        def log_message(self, *words: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Away) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url, store = f"http://127.0.0.1:{server.server_port}", str(tmp_path / "store")
+        assert invoke(["run", f"{url}/t.csv", "--store", store, "--local", "--json"]) == 2
+        said = json.loads(capsys.readouterr().out)
+        assert (said["kind"], said["exit_code"]) == ("StorageError", 2)
+        assert f"{url}/t.csv: cannot be reached: Server disconnected" in said["error"]
+        with pytest.raises(InputError, match="cannot be reached"):
+            etl(f"{url}/forbidden.csv", {"store": store, "cluster": {"local": True}})
+        asked.clear()
+        assert etl(f"{url}/t.csv", {"store": store, "cluster": {"local": True}})["bicliques"] == 1
+        assert asked[-1] > asked[0] + 1
+        server.shutdown()

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import bicliq
-from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.errors import InputError, StorageError
 from bicliq.pipeline.settings import IngestSettings, load_settings
 from bicliq.pipeline.stages.ingest import EdgeTable, read_edge_table
 
@@ -491,7 +491,7 @@ def test_a_server_that_is_down_is_one_error(monkeypatch, library, url):
         monkeypatch.setenv(name, value)
     if library == "s3fs":
         module.S3FileSystem.clear_instance_cache()
-    with pytest.raises(InputError, match="cannot be reached"):
+    with pytest.raises(StorageError, match="cannot be reached"):
         read(url)
     if library == "s3fs":
         module.S3FileSystem.clear_instance_cache()

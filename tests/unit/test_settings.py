@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import pickle
 
 import pytest
@@ -16,6 +17,7 @@ from bicliq.pipeline.errors import (
     may_heal,
     sentence,
 )
+from bicliq.pipeline.formats import input_errors
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.store.layout import Store
 
@@ -92,6 +94,18 @@ def test_storage_networks_and_memory_may_come_back(error):
 )  # fmt: skip
 def test_nothing_else_is_better_the_second_time(error):
     assert not may_heal(error)
+
+
+@pytest.mark.parametrize("away", [OSError(errno.ESTALE, "Stale file handle"), OSError(errno.EBUSY, "SlowDown")])
+def test_a_source_whose_disk_or_bucket_is_away_may_come_back_and_a_damaged_one_not(away):
+    with (
+        pytest.raises(StorageError, match="see that its disk is there, and try again") as caught,
+        input_errors("t.csv"),
+    ):
+        raise away
+    assert may_heal(caught.value)
+    with pytest.raises(InputError, match="damaged or cut off"), input_errors("t.bz2"):
+        raise OSError("Invalid data stream")
 
 
 def test_an_error_of_ours_is_its_text_and_another_has_a_name():
