@@ -36,6 +36,8 @@ def open_sheet(source: str, size: int, settings: IngestSettings) -> EdgeSource:
         whole = io.BytesIO(file.read())  # not all web servers give parts
         try:
             book = openpyxl.load_workbook(whole, read_only=True, data_only=True)
+        except MemoryError:
+            raise
         except Exception as error:
             raise InputError(f"{source}: is no Excel workbook (.xlsx): {brief(error)}; save it again as one") from error
         with closing(book):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bicliq.pipeline.errors import InputError
+from bicliq.pipeline.errors import CapacityError, InputError
 from bicliq.pipeline.formats.adjacency import adjacency_batches
 from bicliq.pipeline.formats.baskets import (
     baskets_batches,
@@ -36,7 +36,7 @@ from bicliq.pipeline.formats.pajek import pajek_batches
 from bicliq.pipeline.formats.parquet import open_parquet, parquet_batches
 from bicliq.pipeline.formats.recognise import recognise, text_head, typed_kind
 from bicliq.pipeline.formats.source import FIRST_WORD, EdgeBatch, EdgeSource, Layout
-from bicliq.pipeline.formats.tables import Edges, open_table, table_batches
+from bicliq.pipeline.formats.tables import Edges, name_of, open_table, table_batches
 from bicliq.pipeline.formats.text import text_batches
 from bicliq.pipeline.formats.ucinet import dl_batches
 from bicliq.pipeline.settings import IngestSettings
@@ -73,8 +73,19 @@ def open_edges(source: Edges, settings: IngestSettings) -> EdgeSource:
     memory (`pipeline.formats.tables`), or one that was opened, which is given back. `settings`:
     format, columns and what is needed of weights and times. Raises InputError if a file is missing,
     empty, binary or of unknown format, lacks a named column or does not say which columns are
-    meant, or if several files are not one table.
+    meant, or if several files are not one table. Raises CapacityError if memory runs out.
     """
+    try:
+        return _opened(source, settings)
+    except MemoryError as error:
+        raise CapacityError(
+            f"{name_of(source)}: memory ran out while the table was recognised ({str(error) or 'MemoryError'}); raise what"
+            " this process may take (ulimit -v, the memory of a container), or give it as CSV or Parquet, of which a part"
+            " at a time is read"
+        ) from error
+
+
+def _opened(source: Edges, settings: IngestSettings) -> EdgeSource:
     if isinstance(source, EdgeSource):
         return source
     if isinstance(source, Files):

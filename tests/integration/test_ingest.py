@@ -181,10 +181,16 @@ def test_a_large_random_table_is_united_like_numpy_unites_it(tmp_path):
     assert edges_of(found) == set(zip(left.tolist(), right.tolist(), strict=True))
 
 
-def test_memory_that_runs_out_is_not_called_a_damaged_file(table, monkeypatch):
-    def run_out(*_: object) -> None:
+def test_memory_that_runs_out_is_not_called_a_damaged_file(table, tmp_path, monkeypatch):
+    def run_out(*_: object, **__: object) -> None:
         raise pa.ArrowMemoryError("malloc of size 8388608 failed")
 
     monkeypatch.setattr(HostRows, "complete", run_out)
     with pytest.raises(CapacityError, match=r"t\.csv: memory ran out .*malloc.*memory_limit below"):
         read(table, left="user", right="item", nulls="drop")
+    monkeypatch.setattr("openpyxl.load_workbook", run_out)
+    (tmp_path / "t.xlsx").write_bytes(b"PK")
+    with pytest.raises(
+        CapacityError, match=r"t\.xlsx: memory ran out while the table was recognised .*malloc.*Parquet"
+    ):
+        read(tmp_path / "t.xlsx")
