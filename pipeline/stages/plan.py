@@ -26,7 +26,14 @@ from bicliq.pipeline.graphs.reduce import largest_degree, peel
 from bicliq.pipeline.placement.arrays import largest_of_rows, library_of, to_host
 from bicliq.pipeline.placement.where import Backend, place_graph
 from bicliq.pipeline.settings import ClusterSettings, PlanSettings, PublishSettings, SearchSettings
-from bicliq.pipeline.stages.expected import PLANNED_WORK, PLANNED_WRITTEN, Estimated, expected_output, is_easy
+from bicliq.pipeline.stages.expected import (
+    PLANNED_WORK,
+    PLANNED_WRITTEN,
+    Estimated,
+    expected_output,
+    is_easy,
+    with_proposals,
+)
 from bicliq.pipeline.stages.in_step import expand, stored_rows, stored_table
 from bicliq.pipeline.stages.limits import GraphNeeds, MemoryRoom
 from bicliq.pipeline.stages.partition import write_whole
@@ -394,7 +401,8 @@ def plan_partitions(
 
 def _expected(graph: BipartiteGraph, search: SearchSettings, side: Side, publish: PublishSettings) -> Estimated:
     sample = {"work": PLANNED_WORK, "written": PLANNED_WRITTEN}
-    return expected_output(graph, search, side, publish, threads=kernels.number_of_threads(search.threads), **sample)
+    threads = kernels.number_of_threads(search.threads)
+    return with_proposals(expected_output(graph, search, side, publish, threads=threads, **sample), graph, search)
 
 
 def _grouped(by_root: BipartiteGraph, order: Int64s, cost: Int64s, partitions: int) -> tuple[Int64s, Int64s]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 import time
 from pathlib import Path
@@ -85,13 +86,17 @@ def test_flow_and_python_refuse_as_the_command_does(tmp_path: Path, monkeypatch:
 def test_an_explosion_is_warned_of_with_thresholds_that_would_do(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    crown = pa.table(dict(zip(("u", "v"), np.nonzero(~np.eye(40, dtype=bool)), strict=True)))
-    run(crown, settings(tmp_path, search={"time_limit": 0.1}))
-    (warned,) = (record.getMessage() for record in caplog.records if "many bicliques" in record.getMessage())
-    assert "min_left = " in warned
-    caplog.clear()
-    run(crown, settings(tmp_path, search={"time_limit": 0.1, "min_left": 38}))
-    assert not [record for record in caplog.records if "many bicliques" in record.getMessage()]
+    def warned(ties: Any, **search: Any) -> list[str]:
+        caplog.clear()
+        table = pa.table(dict(zip(("u", "v"), np.nonzero(ties), strict=True)))
+        run(table, settings(tmp_path, search={"time_limit": 0.1, **search}))
+        return [message for message in map(logging.LogRecord.getMessage, caplog.records) if "many biclique" in message]
+
+    dense = np.random.default_rng(0).random((60, 60)) < 0.8
+    assert "min_left = 30" in warned(dense)[0]
+    assert warned(dense, min_left=30) == []
+    (crown,) = warned(~np.eye(40, dtype=bool))
+    assert "min_left" not in crown, "with min_left = 30 there are 10⁹, of which a sample of 10¹² sees 35"
 
 
 def test_what_a_run_does_once_is_not_counted_for_each_id(monkeypatch: pytest.MonkeyPatch) -> None:
