@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -14,7 +15,7 @@ from bicliq.pipeline.formats.columns import SAMPLE
 from bicliq.pipeline.formats.in_python import array_of_values
 from bicliq.pipeline.formats.lines import TextLines, refuse_line
 from bicliq.pipeline.formats.parquet import BATCH_ROWS, text_sides, told_cells, typed_batches, typed_layout, with_keys
-from bicliq.pipeline.formats.recognise import text_head
+from bicliq.pipeline.formats.recognise import AS_BASKETS, text_head
 from bicliq.pipeline.formats.source import EdgeBatch, EdgeSource
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import shown
@@ -99,10 +100,18 @@ def _objects(uri: str, numbered: TextLines) -> Iterator[Placed]:
     lines = ((number, line) for number, line in numbered if line.strip())
     for number, line in lines:
         if line.lstrip().startswith("["):
+            _refuse_baskets(uri, number, line)
             whole = _parsed(uri, number, "\n".join([line, *(more for _, more in lines)]))
             yield from (_checked(uri, f"object {at}", found) for at, found in enumerate(whole, 1))
             return
         yield _checked(uri, f"line {number}", _parsed(uri, number, line))
+
+
+def _refuse_baskets(uri: str, number: int, line: str) -> None:
+    """Raise an `InputError` where a line is a list of items, and no array of objects."""
+    with contextlib.suppress(ValueError, RecursionError):
+        if (items := json.loads(line)) and not any(isinstance(item, dict | list) for item in items):
+            raise refuse_line(uri, number, line, f"is a list, and no object; {AS_BASKETS}")
 
 
 def _checked(uri: str, place: str, value: Any) -> Placed:

@@ -66,6 +66,9 @@ MARKUP = {
 """What a text begins with that is no table, unless its name or the settings say so."""
 
 
+AS_BASKETS = "if each line is a list of items, say format = 'baskets', split = ','"
+
+
 def recognise(source: str, settings: IngestSettings) -> str:
     """The format, from the name first and the first bytes then."""
     name = bare_name(source)
@@ -143,7 +146,7 @@ def _refuse_markup(source: str, head: str) -> None:
         if head.lstrip().startswith(begins):
             raise InputError(
                 f"{source}, line 1: {shown(head.lstrip()[:SHOWN])} looks like {what}; convert it to CSV or Parquet, or"
-                f" name its format: one of {KNOWN}"
+                f" name its format: one of {KNOWN}{f'; {AS_BASKETS}' if head.lstrip()[0] == '[' else ''}"
             )
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 import bicliq
+from bicliq.flows.cli.app import invoke
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.versions.update import update
@@ -212,6 +216,16 @@ def test_a_basket_that_is_a_list_is_taken_apart_or_refused(tmp_path, lines):
         read(path, format="baskets")
     expected = {(1, "jam"), (1, "tea"), (2, "tea"), (3, "tea"), (3, "wine")}
     assert edges_of(read(path, format="baskets", split=",")) == expected
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.json", "t.txt", "t.csv"])
+def test_lists_of_json_are_advised_as_baskets_and_can_be_read_so(tmp_path, name, capsys):
+    path = written(tmp_path, name, '["jam","tea"]\n["tea"]\n')
+    asked = ["count", path, "1", "1", "--store", str(tmp_path / "s"), "--local"]
+    assert invoke(asked) == 2
+    advice = re.search(r"if each line is a list of items, say (--format .*)", capsys.readouterr().err)[1]
+    assert invoke([*asked, *shlex.split(advice)]) == 0
+    assert "3" in capsys.readouterr().out
 
 
 def test_lines_in_brackets_have_their_names_and_their_items(tmp_path):

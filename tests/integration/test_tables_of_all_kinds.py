@@ -377,7 +377,11 @@ def test_a_folder_without_a_value_is_a_missing_label(tmp_path):
     [
         ('{"u": 1, "v": 2, "v": 3}\n', "has a key twice"),
         ('{"u": 1, "v": 2\n', "is no JSON"),
-        ("[1, 2]\n", "object 1: 1 is no object"),
+        ("[[1, 2]]\n", "object 1: .1, 2. is no object"),
+        (
+            "\n[1, 2]\n",
+            "line 2: .* is a list, and no object; if each line is a list of items, say format = 'baskets', split",
+        ),
         ('{"u": 1, "v": 2}\n\n{"u": 3}\n', "line 3, column v .right.: a value is missing"),
         ('{"u": 1, "v": [2, 4]}\n{"u": 3, "v": [5, null]}\n', "line 2, column v .right.: a value is missing"),
         ('[{"u": 1, "v": 2},\n{"u": 3, "v": null}]\n', "object 2, column v .right.: a value is missing"),
