@@ -11,16 +11,19 @@ from typing import Any
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import file_system, needs
 from bicliq.pipeline.formats.columns import SAMPLE
-from bicliq.pipeline.formats.csv_heads import asked_columns, begins_with_names
+from bicliq.pipeline.formats.csv_heads import UNDERLINED, asked_columns, begins_with_names
 from bicliq.pipeline.formats.files import WITHIN, file_of, input_errors, open_bytes, table_within
 from bicliq.pipeline.formats.frames import Frame, arrow_frame
 from bicliq.pipeline.formats.heads import refuse_comment, refuse_lines
 from bicliq.pipeline.formats.in_python import array_of_values
 from bicliq.pipeline.formats.parquet import index_of, opened_parquet
-from bicliq.pipeline.formats.source import EdgeSource
+from bicliq.pipeline.formats.source import KNOWN, EdgeSource
 from bicliq.pipeline.formats.tables import frame_source, matrix_frame
 from bicliq.pipeline.settings import IngestSettings
 from bicliq.pipeline.words import brief, listed, shown
+
+DUCKDB, DUCKDB_HEAD = b"DUCK", 12
+"""What stands in the head of a DuckDB file, behind a checksum."""
 
 
 def open_sheet(source: str, size: int, settings: IngestSettings) -> EdgeSource:
@@ -61,6 +64,11 @@ def _sheet_frame(source: str, numbered: Sequence[tuple[int, tuple[Any, ...]]], s
     if settings.format == "matrix" and settings.header is None:
         names = ["" if value is None else str(value) for value in _filled(rows[0], width)]
     body, of_body = (rows[1:], numbers[1:]) if named else (rows, numbers)
+    lines = [str(value) for value in body[0] if value is not None] if named and body else []
+    if lines and all(map(UNDERLINED.fullmatch, lines)):
+        raise InputError(
+            f"{source}, row {of_body[0]}: {listed(lines)} underline the names above them; take the row out of the sheet"
+        )
     columns = [[_filled(row, width)[at] for row in body] for at in range(width)]
     assumed: tuple[str, ...] = ()
     if settings.header is None:
@@ -113,6 +121,9 @@ def open_duckdb(source: str, size: int, settings: IngestSettings) -> EdgeSource:
     fs, path = file_system(file_of(source))
     if "file" not in (fs.protocol if isinstance(fs.protocol, tuple) else (fs.protocol,)):
         raise InputError(f"{source}: a DuckDB file is read where it lies on a disk; copy it to one first")
+    with input_errors(source), open_bytes(file_of(source)) as file:
+        if DUCKDB not in file.read(DUCKDB_HEAD):
+            raise InputError(f"{source}: is no DuckDB file; name another, or its format: one of {KNOWN}")
     try:
         with duckdb.connect(path, read_only=True) as database:
             found = database.execute("select table_schema, table_name from information_schema.tables").fetchall()

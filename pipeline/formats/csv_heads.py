@@ -135,6 +135,11 @@ def _refuse_odd_names(source: str, rows: Sequence[Record], delimiter: str, setti
             f" writes them above names of rows; say skip = {first.line}, header = false, and the columns by number, as in"
             " left = '1', right = '2', or format = 'baskets' if each line is a basket"
         )
+    if below and "#q2:types" in below[0].fields[:1]:
+        raise InputError(
+            f"{source}, line {below[0].line}: '#q2:types' begins no edge, but types of columns in QIIME 2; leave the line out"
+            " with comment = '#q2:types'"
+        )
     if below and any(below[0].fields) and all(UNDERLINED.fullmatch(field) for field in below[0].fields if field):
         line = delimiter.join(below[0].fields)
         raise InputError(

@@ -72,6 +72,7 @@ ROUNDED = r"^[+-]?[0-9](?:[.,][0-9]+)?E\+[0-9]{2}$"
 ODD = {
     "quoted": (IN_QUOTES, "in quotes, as {}; the quotes are part of it: take them out if they should not be"),
     "rounded": (ROUNDED, "a number as a sheet shortens it, as {}: several ids may have become one; write it as text"),
+    "unseen": (f"^{UNSEEN}+$", "of characters alone that are not seen, as {}; write a label, or leave the field empty"),
     "marked": (r"^\x{feff}|\x00", "written with a mark of byte order or a zero byte, as {}; take it out"),
 }
 """What is odd about labels: how they look, and what is said of them."""

@@ -316,8 +316,9 @@ def _sided(name: str, network: Any, settings: IngestSettings) -> Iterator[tuple[
 
 
 def _frame_of_baskets(name: str, baskets: Any, settings: IngestSettings) -> Frame:
-    columns, empty = basket_columns(name, baskets, settings)
-    return replace(_python_frame(name, columns, {"empty_lists": len(empty)} if empty else {}), lone=(empty, ()))
+    columns, empty, missing = basket_columns(name, baskets, settings)
+    noted = {kind: n for kind, n in (("empty_lists", len(empty) - missing), ("null_lists", missing)) if n}
+    return replace(_python_frame(name, columns, noted), lone=(empty, ()))
 
 
 def _python_frame(name: str, columns: Mapping[str, Any], noted: Mapping[str, int]) -> Frame:

@@ -21,8 +21,10 @@ CELLS = 1000
 """Items of a list that show whether it is one of a matrix."""
 
 
-def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> tuple[dict[str, list[Any]], list[Any]]:
+def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> tuple[dict[str, list[Any]], list[Any], int]:
     """Columns left and right of baskets, weight where items have numbers, and the empty baskets.
+
+    Also how many of these are missing: None, or NaN.
 
     `name`, `baskets`: what it is, for messages; a mapping or series by its keys, or a sequence,
     numbered from 0. `settings`: whether they are said to be baskets, and whether one set of
@@ -30,9 +32,11 @@ def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> tuple[d
     a table or of a matrix as well.
     """
     by_key = isinstance(baskets, Mapping) or hasattr(baskets, "items")
+    given = list(baskets.items() if by_key else enumerate(baskets))
+    missing = [_is_missing(items) for _, items in given]
     named = [
-        (key, items if isinstance(items, Mapping) else _items(name, key, items))
-        for key, items in (baskets.items() if by_key else enumerate(baskets))
+        (key, items if isinstance(items, Mapping) else [] if is_missing else _items(name, key, items))
+        for (key, items), is_missing in zip(given, missing, strict=True)
     ]
     if settings.format != "baskets":
         refuse_cells(name, [items for _, items in named[:SAMPLE]], "say format = 'baskets'")
@@ -51,7 +55,7 @@ def basket_columns(name: str, baskets: Any, settings: IngestSettings) -> tuple[d
             for (_, items), has_numbers in zip(named, have_numbers, strict=True)
             for item in items
         ]
-    return columns, [key for key, items in named if not len(items)]
+    return columns, [key for key, items in named if not len(items)], sum(missing)
 
 
 def _items(name: str, key: Any, items: Any) -> list[Any]:
@@ -62,12 +66,8 @@ def _items(name: str, key: Any, items: Any) -> list[Any]:
         )
     if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise InputError(
-            f"{name}: basket {shown(key)} is {shown(items)}, and not a list of items;"
-            + (
-                " write [] where it holds nothing"
-                if items is None or items != items
-                else f" a basket of one item is [{shown(items)}]"
-            )
+            f"{name}: basket {shown(key)} is {shown(items)}, and not a list of items; a basket of one item is"
+            f" [{shown(items)}]"
         )
     return list(items)
 

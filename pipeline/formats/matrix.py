@@ -40,6 +40,9 @@ from bicliq.pipeline.words import listed, number_cure, shown
 NAMES_ROWS = re.compile(r"#?(.*[\s_])?(id|ids|name|names|index|key|label|labels|row|rows)", re.IGNORECASE)
 """What the column of row names is called."""
 
+TYPES = "#q2:types"
+"""What the line of QIIME 2 begins with that says of which types the columns are."""
+
 
 @dataclass(frozen=True)
 class Head:
@@ -238,10 +241,15 @@ def open_matrix(source: str, size: int, settings: IngestSettings) -> EdgeSource:
             f"{source}: the columns of a matrix are the right side, and its cells the weights; leave out right, weight,"
             " time, since, until, window and in_step"
         )
+    typed = next((line for line in text_head(source, settings).split("\n") if line.startswith(TYPES)), None)
+    said: tuple[str, ...] = ()
+    if typed is not None and settings.comment is None:
+        settings = settings.model_copy(update={"comment": TYPES})
+        said = (f"{source}: {shown(typed)}, types of columns in QIIME 2, was left out",)
     head = matrix_head(source, settings)
     if settings.sides == "source-target":
         refuse_two_sets(source, _row_names(source, head, settings), list(head.columns.values()))
-    return EdgeSource(source, "matrix", size, settings, None, assumed=head.assumed)
+    return EdgeSource(source, "matrix", size, settings, None, assumed=(*said, *head.assumed))
 
 
 def told_column_sums(source: EdgeSource) -> str:

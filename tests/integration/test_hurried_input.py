@@ -254,6 +254,8 @@ def test_labels_that_differ_in_what_is_not_seen_are_counted_and_said(tmp_path):
     summary = read(tmp_path / "t.csv").summary
     assert summary.noted == {"alike_but_for_unseen": 2}
     assert any(r"as 'a' and 'a\u200b'" in sentence for sentence in summary.assumed)
+    (tmp_path / "t.csv").write_text("u,v\na,\u200b\nb,x\n")
+    assert "is of characters alone that are not seen, as '\\u200b'" in "".join(read(tmp_path / "t.csv").summary.assumed)
 
 
 def test_names_of_people_are_no_lists(tmp_path):

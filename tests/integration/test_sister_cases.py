@@ -308,6 +308,27 @@ def test_lists_within_baskets_are_refused():
 # ---- sheets, objects, contexts -------------------------------------------------------------------
 
 
+def test_a_row_that_underlines_the_names_of_a_sheet_is_no_edge(tmp_path):
+    frame = pd.DataFrame({"user": ["----", "ann"], "item": ["-----", "jam"]})
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    with pytest.raises(InputError, match="row 2: '----', '-----' underline the names above them; take the row out"):
+        read(tmp_path / "t.xlsx")
+    frame[1:].to_excel(tmp_path / "t.xlsx", index=False)
+    assert edges_of(read(tmp_path / "t.xlsx")) == {("ann", "jam")}
+
+
+@pytest.mark.parametrize("corner", ["#OTU ID", "feature-id"])
+def test_types_of_columns_of_qiime_are_no_row(tmp_path, corner):
+    path = written(tmp_path, "t.tsv", f"{corner}\ts1\ts2\n#q2:types\tnumeric\tnumeric\no1\t1\t0\no2\t1\t2\n")
+    table = read(path, format="matrix")
+    assert edges_of(table) == {("o1", "s1"), ("o2", "s1"), ("o2", "s2")}
+    assert "types of columns in QIIME 2, was left out" in "".join(table.summary.assumed)
+    path = written(tmp_path, "u.tsv", "sample-id\tsite\n#q2:types\tcategorical\na\tgut\n")
+    with pytest.raises(InputError, match=r"line 2: .* leave the line out with comment = '#q2:types'"):
+        read(path)
+    assert edges_of(read(path, comment="#q2:types")) == {("a", "gut")}
+
+
 def test_a_title_of_a_sheet_is_no_header(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from functools import partial
 
@@ -175,7 +176,9 @@ def test_zeros_and_missing_entries_are_counted(tmp_path):
 
 def test_lists_that_hold_nothing_are_counted():
     table = pa.table({"u": ["a", "b", "c"], "v": pa.array([["x", "y"], [], None], pa.list_(pa.string()))})
-    assert read_edge_table(table).summary.noted == {"empty_lists": 1, "null_lists": 1}
+    lists = dict(zip(table["u"].to_pylist(), table["v"].to_pylist(), strict=True))
+    for source in (table, table.to_pandas(), lists, pd.Series(lists), lists | {"c": math.nan}, lists | {"c": pd.NA}):
+        assert read_edge_table(source).summary.noted == {"empty_lists": 1, "null_lists": 1}
 
 
 def test_a_missing_cell_is_named_or_dropped():
@@ -310,10 +313,11 @@ def test_tables_within_files_are_named(tmp_path):
 
 def test_a_duckdb_file_that_cannot_be_read_is_refused(tmp_path):
     (tmp_path / "none.duckdb").write_text("u,v\nann,jam\n")
-    with pytest.raises(
-        bicliq.InputError, match=r"none\.duckdb: cannot be read as a DuckDB file: .*close it elsewhere, or check"
-    ):
-        bicliq.enumerate(tmp_path / "none.duckdb")
+    (tmp_path / "none.csv").write_text("u,v\nann,jam\n")
+    for name in ("none.duckdb", "none.csv"):
+        with pytest.raises(bicliq.InputError, match=rf"{name}: is no DuckDB file; name .* its format: one of csv"):
+            bicliq.enumerate(tmp_path / name, format="duckdb")
+        assert groups(tmp_path / name, format="csv") == {(("ann",), ("jam",))}
     duckdb.connect(str(tmp_path / "empty.duckdb")).close()
     with pytest.raises(bicliq.InputError, match="holds 0 tables; name another file"):
         bicliq.enumerate(tmp_path / "empty.duckdb")
