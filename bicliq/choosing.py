@@ -129,12 +129,14 @@ def find(
 
 
 def _labels(name: str, given: Iterable[Any]) -> tuple[str, ...]:
-    if isinstance(given, str):
+    if isinstance(given, str) or not isinstance(given, Iterable):
         raise InputError(f"{name} = {shown(given)} is one label, and a list is asked for: [{shown(given)}]")
     return tuple(map(str, given))
 
 
 def _weights(of: Mapping[Any, float] | Place | None) -> Mapping[Any, float] | str | None:
+    if not isinstance(of, Mapping | str | os.PathLike | None):
+        raise InputError(f"left_weights, right_weights: {shown(of)} is neither a dict by label nor a file; give one")
     return of if of is None or isinstance(of, Mapping) else os.fspath(of)
 
 

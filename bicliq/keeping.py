@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import Unpack
 
 from bicliq.asking import Backend, Place, Reading, read_as
+from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.results.bicliques import Bicliques
 from bicliq.pipeline.settings import load_settings
@@ -42,6 +44,8 @@ def open(store: Place, run: str | None = None) -> Bicliques:
     >>> len(bicliq.open("memory://open-example"))
     2
     """
+    if not isinstance(store, str | os.PathLike):
+        raise InputError(f"store is {store!r}; it must be a folder or URL")
     return Bicliques(open_run(store, run))
 
 

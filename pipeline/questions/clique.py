@@ -20,6 +20,7 @@ import pyarrow as pa
 import xxhash
 
 from bicliq import kernels
+from bicliq.pipeline.arguments import check_kinds
 from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import DamageError, InputError
 from bicliq.pipeline.events import tell, warn
@@ -65,6 +66,7 @@ class CliqueQuestion:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be asked."""
+        check_kinds(self)
         if self.project not in (None, "left", "right"):
             raise InputError(f"project is {self.project!r}; it must be left or right")
         if not 1 <= self.min_shared < 2**31:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from bicliq import kernels
+from bicliq.pipeline.arguments import check_kind
+from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import say
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.picture import picture
@@ -47,6 +49,9 @@ def estimate_table(source: Edges, settings: Settings, seed: int = 0) -> dict[str
     """
     started = time.perf_counter()
     asked = settings.search
+    check_kind("seed", seed, "int")
+    if seed < 0:
+        raise InputError(f"seed is {seed}; it must be at least 0")
     check_backends(settings.data_backend, "cpu", asked.threads)
     if settings.ingest.in_step is None:
         table = read_edge_table(source, settings.ingest, backend=settings.data_backend)

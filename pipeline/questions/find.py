@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from bicliq import kernels
+from bicliq.pipeline.arguments import check_kinds
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import warn
 from bicliq.pipeline.formats import Edges
@@ -134,6 +135,7 @@ class FindAsked:
 
     def check(self, column: str | None, search: SearchSettings) -> None:
         """Refuse what contradicts itself, the least sizes, or the column of weights."""
+        check_kinds(self)
         Null(self.null, self.seed)
         check_gaps(self)
         narrowed = self.containing or self.within is not None

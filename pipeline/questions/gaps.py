@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from bicliq import kernels
@@ -18,7 +17,7 @@ CANNOT_ON_GPU = "it finds no groups with gaps"
 def check_gaps(asked: FindAsked) -> None:
     """Refuse gaps that are none."""
     for name, gaps in (("missing", asked.missing), ("missing_each", asked.missing_each)):
-        if gaps is not None and (not isinstance(gaps, Integral) or gaps < 0):
+        if gaps is not None and gaps < 0:
             raise InputError(f"{name} is {gaps!r}; it must be a whole number of pairs of at least 0")
     if asked.missing_each and not asked.missing:
         raise InputError(

@@ -13,6 +13,7 @@ from math import sqrt
 from typing import Any
 
 from bicliq import kernels
+from bicliq.pipeline.arguments import check_kind
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.events import warn
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
@@ -46,6 +47,9 @@ class Null:
     tell: Callable[[int, int], Any] | None = None
 
     def __post_init__(self) -> None:
+        check_kind("null", self.tables, "int")
+        check_kind("seed", self.seed, "int")
+        check_kind("time_limit", 1 if self.seconds is None else self.seconds, "float")
         if not 0 <= self.tables <= MOST_TABLES or not 0 <= self.seed <= 2**50:
             raise InputError(
                 f"null = {self.tables}, seed = {self.seed}: give 0 to {MOST_TABLES:,} tables, and a seed from 0"

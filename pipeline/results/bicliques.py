@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import needs
 from bicliq.pipeline.results.as_table import SHOWN, InBatches, as_text
+from bicliq.pipeline.results.itemsets_asked import check_whole
 from bicliq.pipeline.store.acted import WINDOW
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS
 from bicliq.pipeline.store.choice import EVERYTHING, Choice
@@ -146,6 +147,7 @@ class Bicliques(InBatches):
 
     def top(self, k: int = 10, by: By = "edges") -> pa.Table:
         """Return the k largest as an Arrow table; `by` as of `page`."""
+        check_whole("k", k, 1, "it says how many are shown")
         return self.page(1, k, by)
 
     def page(self, number: int, size: int = 20, by: By = "edges") -> pa.Table:
@@ -173,8 +175,8 @@ class Bicliques(InBatches):
         O(number × size) rows are held; for all of them take `batches`. By surprise all lists are
         read, unless the run stores it.
         """
-        if number < 1 or size < 1:
-            raise InputError(f"page {number} of {size} bicliques: both must be at least 1")
+        for name, value in (("number", number), ("size", size)):
+            check_whole(name, value, 1, "pages are numbered from 1, and hold something")
         table = self.run.top(size, by, choice=self.choice, skip=(number - 1) * size)
         beyond = ["surprise", "expected"] if by == "surprise" else []
         return table.select(list(dict.fromkeys([*self.schema.names, *beyond])))

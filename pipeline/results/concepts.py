@@ -16,10 +16,12 @@ import pyarrow.compute as pc
 from xxhash import xxh3_128_digest
 
 from bicliq import kernels
+from bicliq.pipeline.arguments import check_kind
 from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import InputError, LimitReached
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.results.as_table import SHOWN, Answered, InBatches, as_text
+from bicliq.pipeline.results.itemsets_asked import check_whole
 from bicliq.pipeline.words import shown
 
 if TYPE_CHECKING:
@@ -54,8 +56,8 @@ class Context(Answered):
 
         Raises InputError where there is none with a label.
         """
-        if isinstance(labels, str):
-            raise InputError(f"{side} = {labels!r} is a text, and not a list of labels; one is [{labels!r}]")
+        if isinstance(labels, str) or not isinstance(labels, Iterable):
+            raise InputError(f"{side} = {labels!r} is not a list of labels; one is [{labels!r}]")
         wanted = pa.array([str(label) for label in labels], pa.string())
         found = pc.index_in(wanted, (self.objects if side == "objects" else self.attributes).cast(pa.string()))
         for label, number in zip(wanted.to_pylist(), found.to_pylist(), strict=True):
@@ -176,6 +178,7 @@ class Concepts(Answered, InBatches):
         """
         if by not in RANKS:
             raise InputError(f"by = {by!r} is none of {', '.join(RANKS)}")
+        check_whole("k", k, 0, "it says how many are shown")
         lattice = self.lattice
         worth = {"stability": lattice.stability, "n_attributes": lattice.n_right}.get(by, lattice.n_left)[self.numbers]
         best = self.numbers[np.argsort(-worth.astype(np.int64), kind="stable")[:k]]
@@ -195,6 +198,8 @@ class Concepts(Answered, InBatches):
         Those with some objects are the lattice above their least concept, those with some
         attributes the one below their largest; either is a lattice of its own.
         """
+        for name, value in (("min_support", min_support), ("min_stability", min_stability)):
+            check_kind(name, value, "float")
         kept = self.numbers
         lattice, n = self.lattice, max(self.context.graph.n_left, 1)
         kept = kept[(lattice.n_left[kept] / n >= min_support) & (lattice.stability[kept] >= min_stability)]
@@ -327,6 +332,6 @@ class Concepts(Answered, InBatches):
         return export_lattice(self, path, overwrite=overwrite)
 
     def _checked(self, concept: int) -> int:
-        if not 0 <= concept < len(self.lattice):
-            raise InputError(f"there is no concept {concept}: they are numbered from 0 to {len(self.lattice) - 1}")
+        if not isinstance(concept, int | np.integer) or not 0 <= concept < len(self.lattice):
+            raise InputError(f"there is no concept {concept!r}: they are numbered from 0 to {len(self.lattice) - 1}")
         return concept

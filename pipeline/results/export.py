@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, Any, Literal, Protocol
+from typing import IO, Any, Literal, Protocol, get_args
 from xml.sax.saxutils import escape, quoteattr
 
 import pyarrow as pa
@@ -131,6 +131,8 @@ def export(
     3
     """
     place = os.fspath(path)
+    if format not in (None, *get_args(Format)):
+        raise InputError(f"format is {format!r}; it must be one of {', '.join(get_args(Format))}")
     kind = format or format_of(place)
     if bom and kind not in DELIMITERS:
         raise InputError(f"{place}: {kind} has no byte order mark; leave bom out, or write CSV or TSV")

@@ -14,6 +14,7 @@ from bicliq import kernels
 from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.results.as_table import Answered, OfLists
 from bicliq.pipeline.results.concepts import BATCH, Context
+from bicliq.pipeline.results.itemsets_asked import check_whole
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,4 +73,5 @@ class Implications(Answered, OfLists):
 
     def top(self, k: int = 10) -> pa.Table:
         """Return the k that most objects meet as an Arrow table; of equal ones the first."""
+        check_whole("k", k, 0, "it says how many are shown")
         return self._table(np.argsort(-self.found.support.astype(np.int64), kind="stable")[:k])

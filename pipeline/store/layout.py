@@ -491,7 +491,7 @@ class Store:
         return start if start and self.run(start).exists() else self._one_of("run", self.runs(), start)
 
     def _one_of(self, what: str, names: list[str], start: str) -> str:
-        found = [name for name in names if name.startswith(start)]
+        found = [name for name in names if name.startswith(str(start))]
         if len(found) != 1:
             how_many = f"is the beginning of {len(found)} {what}s" if found else f"is no {what} of this store"
             listed = ", ".join((found or names)[:10]) or "none"

@@ -6,9 +6,9 @@ all that is below it too. Modules of one room import each other freely, as long 
 it.
 
 Three storeys: flows above pipeline above kernels. In the pipeline, from below: bounds, columns,
-redact, errors, extras, events, settings, picture, formats and placement, store (above two of the
-graphs that are numbers alone), graphs, stages,
-results, report, rules, notify, stale, lineage, run, questions, versions, repair.
+redact, errors, arguments, extras, events, settings, picture, formats and placement, store (above
+two of the graphs that are numbers alone), graphs, stages, results, report, rules, notify, stale,
+lineage, run, questions, versions, repair.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ BASE = [
     "bicliq.pipeline.words",
     "bicliq.pipeline.columns",
     "bicliq.pipeline.redact",
+    "bicliq.pipeline.arguments",
     "bicliq.pipeline.errors",
     "bicliq.pipeline.extras",
     "bicliq.pipeline.events",
@@ -65,6 +66,7 @@ MAY_IMPORT: dict[str, list[str]] = {
     "bicliq.pipeline.columns": ["bicliq.pipeline.extras"],
     "bicliq.pipeline.redact": [],
     "bicliq.pipeline.errors": ["bicliq.kernels.errors", "bicliq.pipeline.redact"],
+    "bicliq.pipeline.arguments": ["bicliq.pipeline.errors"],
     "bicliq.pipeline.extras": ["bicliq.pipeline.errors", "bicliq.pipeline.redact"],
     "bicliq.pipeline.events": ["bicliq.pipeline.redact"],
     "bicliq.pipeline.times": ["bicliq.pipeline.errors"],

@@ -113,7 +113,7 @@ def test_filters_choose_among_them():
         (lambda: bicliq.concepts(WATER, min_support=1), "may be all"),
         (lambda: bicliq.concepts(WATER, min_support=-0.5), "not a share"),
         (lambda: bicliq.concepts(WATER).where(objects=["cow"]), "no 'cow'"),
-        (lambda: bicliq.concepts(WATER).where(attributes="flies"), "is a text"),
+        (lambda: bicliq.concepts(WATER).where(attributes="flies"), "is not a list"),
         (lambda: bicliq.concepts(WATER).of("cow"), "neither"),
         (lambda: bicliq.concepts({"a": ["a", "b"]}).of("a"), "both"),
         (lambda: bicliq.concepts(WATER).top(3, by="size"), "none of"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
+from functools import partial
 from pathlib import Path
 
 import dask.dataframe
@@ -120,6 +121,36 @@ def test_an_argument_that_is_none_is_refused():
         bicliq.enumerate(SHOP, lft="user")
     with pytest.raises(bicliq.InputError, match="there is no min_lft"):
         bicliq.enumerate(SHOP).where(min_lft=2)
+
+
+ASKED = {
+    "clique": ["min_shared", "time_limit", "all"],
+    "find": ["top", "max_left", "max_right_degree", "min_surprise", "time_limit", "null", "seed", "containing"],
+    "estimate": ["seed"],
+    "concepts": ["time_limit"],
+}
+
+
+@pytest.mark.parametrize(("question", "name"), [(question, name) for question in ASKED for name in ASKED[question]])
+@pytest.mark.parametrize("value", [[1], 2.5j, {}])
+def test_an_argument_of_another_type_is_refused_by_its_name(question, name, value):
+    if name != "containing" or value == 2.5j:
+        with pytest.raises(bicliq.InputError, match=name):
+            getattr(bicliq, question)(SHOP, **{name: value})
+
+
+@pytest.mark.parametrize("value", ["x", 2.5, None, [1]])
+def test_a_number_of_rows_or_of_a_page_that_is_none_is_refused_by_its_name(value):
+    groups, lattice, found = bicliq.enumerate(SHOP), bicliq.concepts(SHOP), bicliq.implications(SHOP)
+    for name, ask in (
+        ("k", groups.top), ("number", groups.page), ("size", partial(groups.page, 1)), ("k", lattice.top),
+        ("k", found.top), ("concept", lattice.lower), ("format", partial(groups.export, "t.csv")), ("store", bicliq.open),
+        ("min_support", lambda value: lattice.where(min_support="x" if value == 2.5 else value)),
+        ("null", lambda value: bicliq.count(SHOP, 2, 1, null=value or [1])),
+    ):  # fmt: skip
+        if (name, value) != ("format", None) and (name, value) != ("store", "x"):
+            with pytest.raises(bicliq.InputError, match=rf"\b{name}\b"):
+                ask(value)
 
 
 def test_the_options_of_reading_are_those_of_the_settings():
