@@ -168,6 +168,7 @@ class Versions(RuleBasedStateMachine):
     def be_killed_and_do_it_again(self, rows, share):
         source, latest = self.table(rows), self.latest
         killed_on_the_way(lambda: update(source, self.settings), share)  # a version may be written whole, too
+        # made the latest before its commit it would be the same: readers pass such an entry over
         opened = open_run(self.settings.store)
         assert opened.run == latest or read_back(opened) == by_force(self.edges | rows, self.least)
         self.take(source, self.edges | rows)
