@@ -146,12 +146,13 @@ def short(value: float) -> str:
 
 
 def with_proposals(found: Estimated, graph: BipartiteGraph, asked: SearchSettings) -> Estimated:
-    """Name thresholds that leave few, where an estimate of their own says so as well.
+    """Name thresholds that leave few; of very many, where an estimate of their own says so as well.
 
-    One sample may miss nearly all of what is rare in it: of a crown of 40 × 40, 10⁹ groups in 10¹².
+    A sample that holds fewer than a thousand of what they leave may miss nearly all of it: of a
+    crown of 40 × 40, 10⁹ groups in 10¹².
     """
     rows = would_do(found.thresholds)
-    if not found.exact and rows != found.thresholds[:1]:
+    if not found.exact and found.bicliques * 1000 > FEW * PLANNED_WRITTEN:
         host = to_host(graph.indptr), to_host(graph.indices), graph.n_right
         rows = would_do([_again(found, row, host, asked) for row in rows])
     return replace(found, would_do=rows)
