@@ -93,8 +93,7 @@ class FindMeasured:
 
     def record(self) -> dict[str, Any]:
         """Flat record for JSON."""
-        times = None if self.published is None else self.published / self.milliseconds
-        return {**asdict(self), "exact": self.exact, "times": times}
+        return {**asdict(self), "exact": self.exact}
 
 
 def measure_finds(

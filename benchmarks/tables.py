@@ -233,14 +233,13 @@ def estimates(record: Record) -> Group:
 
 def finds(record: Record) -> Group:
     """Milliseconds of the best bicliques of each graph, by every objective."""
-    heads = ("first answer", "exact", "on", "roots", "nodes", "prepare", "fastest", "median", "published", "times")
+    heads = ("first answer", "exact", "on", "roots", "nodes", "prepare", "fastest", "median", "published")
     table = _table("the best bicliques, milliseconds", ("graph",), ("sides ≥", "best", *heads))
     for r in record["questions"]:
         own = (f"{r[name]:.1f}" for name in ("prepare", "milliseconds", "median"))
         table.add_row(
             r["graph"], str(r["min_size"]), f"{r['k']} by {r['by']}", f"{r['left']:,} × {r['right']:,}",
             "yes" if r["exact"] else "NO", r["backend"], f"{r['roots']:,}", f"{r['nodes']:,}", *own, _or_dash(r["published"], ","),
-            _or_dash(r["times"], ".1f"),
         )  # fmt: skip
     return Group(table, _facts(record))
 

@@ -40,7 +40,7 @@ def test_an_answer_that_is_not_the_published_one_is_an_error(more, code, monkeyp
     assert bench("find", GRAPH, "--runs", "1", "--json") == code
     first = json.loads(capsys.readouterr().out)["questions"][0]
     assert first["exact"] == (code == 0)
-    assert first["times"] == pytest.approx(5 / first["milliseconds"])
+    assert (first["published"], "times" in first) == (5, False)  # a ratio is of one machine
 
 
 def test_answers_that_differ_are_not_exact():
