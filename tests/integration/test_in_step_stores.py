@@ -439,5 +439,7 @@ def test_a_window_may_be_a_number_of_seconds():
 
 def test_seconds_and_dates_in_one_column_are_called_that(tmp_path):
     mixed = put(tmp_path / "mixed.csv", "user,url,at\nann,x,2026-01-01T10:00\nbob,x,1704067230\n")
-    with pytest.raises(InputError, match=r"line 3, .* a column holds Unix seconds or ISO dates, not both"):
+    with pytest.raises(
+        InputError, match=r"line 3, .* write all of the column as 2026-01-31T12:00, or all as Unix seconds"
+    ):
         bicliq.find(mixed, left="user", right="url", time="at", in_step=60)
