@@ -10,6 +10,7 @@ from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.results.bicliques import Bicliques
 from bicliq.pipeline.settings import load_settings
+from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions.update import update as update_run
 from bicliq.pipeline.versions.update_record import UpdateRecord
@@ -44,7 +45,7 @@ def open(store: Place, run: str | None = None) -> Bicliques:
     >>> len(bicliq.open("memory://open-example"))
     2
     """
-    if not isinstance(store, str | os.PathLike):
+    if not isinstance(store, str | os.PathLike | Store):
         raise InputError(f"store is {store!r}; it must be a folder or URL")
     return Bicliques(open_run(store, run))
 

@@ -210,13 +210,6 @@ def test_a_setting_without_effect_on_a_format_of_its_own_is_said(tmp_path, name,
     assert "has no effect on format" in said
 
 
-@pytest.mark.parametrize("nothing", [None, float("nan")])
-def test_a_basket_of_a_missing_value_is_advised_to_be_empty(nothing):
-    with pytest.raises(InputError, match=r"basket 'bob' is (None|nan), .*; write \[\] where it holds nothing"):
-        read_edge_table({"ann": ["jam"], "bob": nothing})
-    assert edges_of(read_edge_table({"ann": ["jam"], "bob": []})) == {("ann", "jam")}
-
-
 @pytest.mark.parametrize(("label", "said"), [("4.00538E+12", 1), ("4,00538E+12", 1), ("1E5", 0), ("E+12", 0)])
 def test_a_number_that_a_sheet_shortened_is_said(tmp_path, label, said):
     summary = read(write(tmp_path, f"u;v\n{label};x\n{label};y\nann;x\n")).summary
