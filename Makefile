@@ -15,9 +15,11 @@ export PYTHONDONTWRITEBYTECODE :=
 # What a run needs: the kernels for the best instruction set of this processor.
 # `make demo WHEEL=dist/….whl` compiles nothing.
 setup: .venv/installed
-# What tests and lint need as well: the kernels for all that this processor has, and only the best
-# optimised in full (FAST=all: each, as wheels are).
+# What tests and lint need as well: the kernels for the best instruction set of this processor, and
+# those for any, which are not optimised in full. LANES=here: for all that it has; FAST=all: each as
+# fast as in wheels.
 setup-dev: .venv/installed-dev
+LANES = two
 FAST = best
 
 # Installing is a matter of seconds with uv; where it cannot be had, pip takes minutes for the same.
@@ -63,7 +65,7 @@ else
 endif
 
 .venv/installed-dev: .venv/tools pyproject.toml constraints.txt $(SOURCES)
-	$(call build,editable,build/editable,cmake.define.BICLIQ_LANES=here cmake.define.BICLIQ_FAST=$(FAST) cmake.define.BICLIQ_TESTS=ON)
+	$(call build,editable,build/editable,cmake.define.BICLIQ_LANES=$(LANES) cmake.define.BICLIQ_FAST=$(FAST) cmake.define.BICLIQ_TESTS=ON)
 	@$(BIN)/python -m pip uninstall -qq --yes bicliq
 	$(call install,.venv,$$(echo build/editable/*.whl)[dev])
 	@touch .venv/installed $@
@@ -119,7 +121,7 @@ collect: setup-dev
 # mutants`, half an hour).
 nightly:
 	rm -f .venv/installed-dev
-	$(MAKE) setup-dev FAST=all
+	$(MAKE) setup-dev LANES=here FAST=all
 	BICLIQ_NIGHTLY=1 $(PYTEST) -o timeout=1800
 	$(MAKE) mutants
 mutants: setup-dev

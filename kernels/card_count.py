@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -28,9 +29,12 @@ DOUBT = 3
 SECONDS_A_REGISTER_OF_A_CORE = 3.3e-9
 """Of the estimated work, on one thread of the host (`kOfACore`)."""
 
-HOST_SECONDS, HOST_SECONDS_OF_A_START = 0.01, 0.3
-"""What the host's threads get for a count alone, if they should have it by then. More where the GPU
-has done nothing yet, since its start takes longer than that."""
+HOST_SECONDS, HOST_SECONDS_OF_A_START = 0.004, 0.3
+"""What the host's threads get for a count alone, if they should have it by then. More for the first
+count of a process, since a GPU that has done nothing yet takes longer than that to start."""
+
+START_WAS_SPARED = threading.Event()
+"""Set by that first count: a GPU that no count is long enough to start would help with none."""
 
 GPU_FIRST_SECONDS = 0.1
 """What the host's threads should take up to which a GPU begins where they do not: estimates of so
@@ -80,7 +84,8 @@ def _host_beside(host: Any, threads: int) -> Callable[[], bool]:
     is_pivot, _, work = host.choice
     own = SECONDS_A_REGISTER_OF_A_CORE * work / threads
     of_card = SECONDS_A_REGISTER * work * (1 if is_pivot else DOUBT)
-    alone = HOST_SECONDS if is_anything_loaded() else HOST_SECONDS_OF_A_START
+    alone = HOST_SECONDS if is_anything_loaded() or START_WAS_SPARED.is_set() else HOST_SECONDS_OF_A_START
+    START_WAS_SPARED.set()
     begins = time.perf_counter()
     if own <= alone or GPU_FIRST_SECONDS < own < of_card:
         host.go_on()

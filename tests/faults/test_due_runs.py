@@ -36,6 +36,7 @@ from tests.integration.server import ask, deployed, forget, runs_of, wait_for
 from tests.integration.stored_graphs import random_graph
 from tests.integration.test_cancelled import edge_table
 from tests.integration.test_notify import Webhook, webhook  # noqa: F401
+from tests.nightly import by_night
 from tests.real_graphs import COUNTS, DATA
 
 ROOT = DATA.parents[1]
@@ -170,6 +171,7 @@ def stop_between_claims(process: int) -> None:
         os.kill(process, signal.SIGSTOP)
 
 
+@by_night
 def test_the_run_after_a_killed_serve_starts_and_the_dead_one_is_crashed_and_told(
     tmp_path: Path,
     prefect_server: str,

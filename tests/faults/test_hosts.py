@@ -27,6 +27,7 @@ from bicliq.pipeline.stages.search import enumerate_table
 from tests.faults.hosts import ROOT, SCHEDULER, STORE, Host, folders, namespaces, why_no_namespaces
 from tests.integration.server import wait_for
 from tests.integration.stored_graphs import random_graph
+from tests.nightly import by_night
 
 pytest.importorskip("s3fs")
 pytest.importorskip("moto.server")
@@ -151,6 +152,7 @@ def searched_after_their_commit(requests: list[tuple[str, str, str]]) -> list[st
     return found
 
 
+@by_night
 def test_hosts_that_share_nothing_find_the_same_and_search_nothing_twice(cluster, tmp_path):
     random = np.random.default_rng(int(os.environ.get("BICLIQ_FAULTS_SEED", "20261122")))
     expected = enumerate_table(str(write_table(tmp_path)), load_settings(), "digest")

@@ -24,6 +24,7 @@ from bicliq.pipeline.stages.verify import verify, verify_store
 from bicliq.pipeline.store.layout import Store
 from bicliq.pipeline.store.results import open_run
 from tests.integration.stored_graphs import bicliques_of, brute_force, digest_of, put_graph, random_graph
+from tests.nightly import by_night
 
 pytest.importorskip("s3fs")
 pytest.importorskip("moto.server")
@@ -128,6 +129,7 @@ def test_a_store_without_conditions_commits_each_partition_once_after_another(do
     check(store, run)
 
 
+@by_night
 def test_two_searches_at_once_on_a_store_that_throttles_commit_each_partition_once(door):
     store, run = planned("two-at-once")
     write_partitions(store, run)
@@ -175,6 +177,7 @@ def test_a_store_that_never_answers_ends_the_command_in_time_and_is_named(door, 
     assert 2 <= door.failed - before <= 10, "it was tried again some times"
 
 
+@by_night
 def test_a_store_that_answers_late_is_asked_again_and_loses_nothing(door, tmp_path):
     before = door.failed
     door.fails = lambda method, path, number: "silent" if number % 40 == 7 else None

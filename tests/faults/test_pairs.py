@@ -21,7 +21,7 @@ pytest.importorskip("moto.server")
 
 SEED = int(os.environ.get("BICLIQ_FAULTS_SEED", "20261127"))
 TRIALS = trials(SEED, int(os.environ.get("BICLIQ_FAULTS", "8")))
-TRIED = [*range(len(TRIALS))] if "BICLIQ_FAULTS" in os.environ else part_of(reversed(range(len(TRIALS))), 2)
+TRIED = [*range(len(TRIALS))] if "BICLIQ_FAULTS" in os.environ else part_of(range(len(TRIALS)), 3)
 NUMBER = itertools.count()
 
 

@@ -93,7 +93,7 @@ def a_plan_is_there(store: Store) -> bool:
     return any(store.run(run).has("plan.json") for run in store.runs())
 
 
-BY_DAY = [("here", "a disk"), ("nobody", "an object store")]
+BY_DAY = [("here", "a disk")]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from bicliq.kernels import why_not
 from bicliq.pipeline.placement.device import why_no_data_on_device
 from bicliq.pipeline.store.layout import Store
 from tests.benches import bench
+from tests.nightly import part_of
 from tests.real_graphs import COUNTS, DATA
 
 EDGES = str(DATA / "UCforum.adj")
@@ -212,7 +213,7 @@ def test_bench_on_a_gpu_that_is_not_there_is_refused(capsys):
     assert "backend 'cuda' cannot run here" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("where", ["--local", "--workers=2"])
+@pytest.mark.parametrize("where", part_of(["--local", "--workers=2"], 2))
 def test_an_interrupt_keeps_what_was_committed(tmp_path, where):
     store = tmp_path / "store"
     command = [

@@ -28,6 +28,7 @@ from bicliq.pipeline.settings import ClusterSettings, load_settings
 from bicliq.pipeline.store.results import open_run
 from tests.integration.server import wait_for
 from tests.integration.test_cancelled import committed, edge_table
+from tests.nightly import by_night
 from tests.real_graphs import COUNTS, DATA
 
 ROOT = DATA.parents[1]
@@ -71,6 +72,7 @@ def of_the_docs(kind: str, first: str) -> str:
     return found
 
 
+@by_night
 def test_the_job_script_of_the_docs_searches_a_table(tmp_path, commands):
     environment = commands(
         bicliq='exec "$PYTHON" -m bicliq.flows.cli "$@"',
@@ -85,6 +87,7 @@ def test_the_job_script_of_the_docs_searches_a_table(tmp_path, commands):
     assert found.bicliques == COUNTS["UCforum"]
 
 
+@by_night
 def test_the_cluster_of_jobs_of_the_docs_searches_a_table(tmp_path, commands):
     pytest.importorskip("dask_jobqueue", reason="no dask-jobqueue here")
     environment = commands(
@@ -102,6 +105,7 @@ def test_the_cluster_of_jobs_of_the_docs_searches_a_table(tmp_path, commands):
     assert (tmp_path / "jobs").read_text().split()
 
 
+@by_night
 def test_the_commands_of_the_docs_for_kubernetes_make_a_cluster(tmp_path):
     text = of_the_docs("python", "from dask_kubernetes")
     (arguments,) = re.findall(r'scheduler\["args"\] = (\[.*?\])', text)
@@ -134,6 +138,7 @@ def written(store: str) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in Path(store).glob("runs/*/commits/*.json")}
 
 
+@by_night
 @pytest.mark.usefixtures("spawned")
 def test_what_a_killed_worker_had_committed_is_not_searched_again(tmp_path, table):
     store, found = str(tmp_path / "store"), []

@@ -25,6 +25,7 @@ from bicliq.pipeline.store.layout import Store
 from tests.integration.chromium import browser, needs_chromium
 from tests.integration.server import wait_for
 from tests.integration.stored_graphs import put_graph, random_graph
+from tests.nightly import by_night
 from tests.real_graphs import COUNTS, DATA
 
 LONG = random_graph(160, 160, 0.4, seed=1)
@@ -105,6 +106,7 @@ def dask(*command: str):
         process.wait(60)
 
 
+@by_night
 def test_a_scheduler_of_others_gets_the_page_by_a_preload(tmp_path):
     file = tmp_path / "scheduler.json"
     options = (

@@ -18,6 +18,7 @@ from bicliq.pipeline.errors import CapacityError, InputError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.graphs.dealt import Dealer
 from tests.memory_room import room
+from tests.nightly import by_night
 
 SHARES = """user,url,at
 ann,x,2026-01-01T00:00:00Z
@@ -138,6 +139,7 @@ def test_a_link_that_everybody_shares_is_no_ring_and_a_ring_is_one(seed):
     assert group["expected"] < 1
 
 
+@by_night
 def test_a_ring_is_beyond_all_random_tables_and_what_is_largest_by_chance_is_not():
     (ring,) = bicliq.find(crowd(1, ring=True), **BY_CHANCE, null=19, seed=3)
     assert (ring["n_left"], ring["p"]) == (5, 1 / 20)

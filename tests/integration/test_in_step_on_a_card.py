@@ -25,6 +25,7 @@ from bicliq.pipeline.placement import fallback
 from bicliq.pipeline.questions.find import FindAsked, find_in_table
 from bicliq.pipeline.settings import load_settings
 from tests.emulated_cupy import Card, card
+from tests.nightly import part_of
 
 __all__ = ["card"]  # a fixture
 
@@ -132,7 +133,7 @@ SORTED_THERE = {"read": BY_THE_CPU, "sorted": "cuda", "searched": "cpu"}
 
 
 @pytest.mark.usefixtures("read_by_the_cpu")
-@pytest.mark.parametrize("at_once", [5, 1 << 22])
+@pytest.mark.parametrize("at_once", part_of([5, 1 << 22], 2))
 def test_groups_whose_rows_a_card_sorts_are_those_of_the_cpu(tmp_path, card: Card, monkeypatch, at_once):
     monkeypatch.setattr(actions_module, "AT_ONCE", at_once)
     monkeypatch.setattr(actions_module.blocks_of, "__defaults__", (at_once,))

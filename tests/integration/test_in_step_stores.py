@@ -31,6 +31,7 @@ from tests.integration.killed import killed
 from tests.integration.test_in_step import COLUMNS, SHARES, crowd
 from tests.integration.test_notify import webhook  # noqa: F401 - a fixture
 from tests.integration.test_verify_deep import forge
+from tests.nightly import part_of
 
 ARGUMENTS = [*COLUMNS, "--nulls", "drop", "--in-step", "60s"]
 IN_STEP = {"left": "user", "right": "url", "time": "at", "nulls": "drop", "in_step": "60s"}
@@ -258,7 +259,7 @@ run(given[0], load_settings(store=given[1], cluster={"local": True}, plan={"part
 """
 
 
-@pytest.mark.parametrize("at", [1, 2])
+@pytest.mark.parametrize("at", part_of([2, 1], 2))
 def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path, at):
     table, store = str(tmp_path / "shares.parquet"), str(tmp_path / "store")
     pq.write_table(crowd(2, ring=True), table)

@@ -15,9 +15,10 @@ import pytest
 from packaging.requirements import Requirement
 
 from bicliq.pipeline.extras import EXTRAS
+from tests.nightly import by_night
 
 ROOT = Path(__file__).parents[2]
-SETTINGS = {"cmake.define.BICLIQ_LANES": "here", "cmake.define.BICLIQ_TESTS": "ON"}  # as `make setup-dev` compiles it
+SETTINGS = {"cmake.define.BICLIQ_TESTS": "ON"}  # for the rest as `make setup-dev` has compiled it
 WOMEN = str(ROOT / "tests/data/southern-women.parquet")
 MOST_PACKAGES = 25
 
@@ -69,6 +70,7 @@ def run_ten_lines(python: Path, folder: Path, before: str = "", after: str = "")
     return done.stdout.splitlines()[-1]
 
 
+@by_night
 def test_the_wheel_lives_beside_packages_named_like_our_folders(wheel, tmp_path):
     python, site = installed(tmp_path / "beside", wheel)
     if (found := pip(python, "--no-deps", "kernels")).returncode:
@@ -161,6 +163,7 @@ def test_the_core_answers_every_question(core, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@by_night
 def test_a_cluster_needs_its_extra_alone(wheel, tmp_path):
     done = run(environment(tmp_path, wheel, "cluster"), tmp_path, "run", WOMEN, "--store", "s", "--workers", "1")
     assert done.returncode == 0, done.stderr

@@ -105,7 +105,7 @@ assert plain(call(graph, 1)) == expected
     assert "ulimit -u" in output
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", part_of(KERNELS, 2))
 def test_memory_that_runs_out_anywhere_is_an_error_of_capacity(kernel: str) -> None:
     """With a little more memory each time, so that it runs out in one place after the other, in
     workers as well."""

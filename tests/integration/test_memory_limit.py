@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.benches import bench
-from tests.nightly import NIGHTLY
+from tests.nightly import NIGHTLY, by_night
 
 LIMITED = """
 import re, resource, sys
@@ -76,6 +76,7 @@ def run_of(table: Path, store: Path, least: int) -> list[str | Path]:
     return ["run", table, "--store", store, *thresholds, "--local", "--threads", "1", "--data-backend", "cpu"]
 
 
+@by_night
 def test_a_run_beyond_the_memory_of_a_process_keeps_to_a_limit_from_its_table_to_its_manifest(tmp_path):
     table = generated(tmp_path, 9_000_000)
     allowed = 400 << 20
@@ -113,6 +114,7 @@ def refused_then_done(*arguments: str | Path) -> dict[str, Any]:
     return done.record
 
 
+@by_night
 def test_a_limit_that_a_stage_does_not_fit_is_refused_with_one_that_would_do(tmp_path):
     table, store = generated(tmp_path, EDGES), ["--store", tmp_path / "s"]
     graph = refused_then_done("ingest", table, *store)["graph"]

@@ -24,6 +24,7 @@ from bicliq.flows.deployments import FLOWS, read_deployments
 from bicliq.pipeline.settings import load_settings
 from bicliq.pipeline.store.results import open_run
 from tests.integration.server import deployed, forget, published, runs_of, wait_for
+from tests.nightly import by_night
 from tests.real_graphs import COUNTS, DATA
 
 ROOT = DATA.parents[1]
@@ -93,6 +94,7 @@ def test_deployments_are_named_by_table_and_store():
     assert deployment_name("s3://lake/edges.parquet", "s3://lake/groups").startswith("edges-parquet-to-groups-")
 
 
+@by_night
 def test_a_file_of_deployments_is_served_by_one_process(tmp_path, prefect_server):
     text = f"""
         [nightly-groups]
@@ -218,6 +220,7 @@ def test_prefect_yaml_declares_a_deployment_a_flow_with_parameters_that_it_takes
     assert files == {deployment["entrypoint"].split("/")[1].split(".")[0] for deployment in declared}
 
 
+@by_night
 def test_a_worker_of_a_pool_does_what_prefect_yaml_schedules(tmp_path, prefect_server, monkeypatch):
     declared = yaml.safe_load((ROOT / "prefect.yaml").read_text())
     deployment = declared["deployments"][0]

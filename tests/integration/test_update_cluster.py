@@ -24,6 +24,7 @@ from bicliq.pipeline.store.results import open_run
 from bicliq.pipeline.versions import portions, way
 from bicliq.pipeline.versions.update import update
 from tests.integration.stored_graphs import flip_a_bit, random_graph
+from tests.nightly import by_night
 
 
 @pytest.fixture(autouse=True)
@@ -151,6 +152,7 @@ def after(portions, then):
         LOGGER.setLevel(level)
 
 
+@by_night
 @pytest.mark.usefixtures("spawned")
 def test_a_worker_that_is_killed_costs_nothing_but_time(table):
     base_of(table, table / "store")

@@ -33,7 +33,7 @@ from bicliq.pipeline.versions.compact import compact
 from bicliq.pipeline.versions.update import update
 from tests.nightly import drawn
 
-TRIES = int(os.environ.get("BICLIQ_CORRUPTIONS", drawn(60, 10)))
+TRIES = int(os.environ.get("BICLIQ_CORRUPTIONS", drawn(60, 20)))
 SEED = 20_261_122
 UNFINISHED = {
     "clique.json": "cliques-*.parquet",

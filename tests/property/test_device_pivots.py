@@ -3,6 +3,7 @@ brute force, closed forms and the CPU's own search."""
 
 from __future__ import annotations
 
+import threading
 import time
 from math import comb
 
@@ -296,28 +297,33 @@ def test_whoever_ends_first_has_counted_where_host_and_card_both_count(gpu, monk
     assert time.process_time() - used < 0.05  # nobody counts on
 
 
+class ChosenHost:
+    """A search of the host that has chosen, and does not end."""
+
+    def __init__(self, clock, choice):
+        self.clock, self.choice, self.begun = clock, choice, None
+
+    def go_on(self):
+        self.begun = self.clock.now if self.begun is None else self.begun
+
+    def wait(self, seconds):
+        self.clock.put_on(max(seconds, 0.001))
+        return False
+
+
 @pytest.mark.parametrize(
     ("is_pivot", "work", "threads", "first", "seconds"),
     [
-        (False, 1e6, 1, "host", 0.01),
-        (False, 1e8, 16, "card", 0.01),  # little: 21 ms of the host, 39 of a card by a careful estimate
+        (False, 1e6, 1, "host", 0.004),
+        (False, 1e8, 16, "card", 0.004),  # little: 21 ms of the host, 39 of a card by a careful estimate
         (False, 1e9, 16, "host", 0.078),  # a fifth of what a card should take
         (True, 1e9, 16, "card", 0.041),  # of what the host should
         (False, 1e8, 1, "card", 0.066),
     ],
 )
 def test_who_should_have_a_count_sooner_begins(monkeypatch, is_pivot, work, threads, first, seconds):
-    class Host:
-        choice, begun = (is_pivot, True, work), None
-
-        def go_on(self):
-            self.begun = clock.now if self.begun is None else self.begun
-
-        def wait(self, seconds):
-            clock.put_on(max(seconds, 0.001))
-            return False
-
-    clock, host = Clock(), Host()
+    clock = Clock()
+    host = ChosenHost(clock, (is_pivot, True, work))
     monkeypatch.setattr(card_count, "time", clock)
     monkeypatch.setattr(card_count, "is_anything_loaded", lambda: True)
     is_late = card_count._host_beside(host, threads)  # a whole count does not say who began when
@@ -329,6 +335,17 @@ def test_who_should_have_a_count_sooner_begins(monkeypatch, is_pivot, work, thre
         while not is_late() and host.begun is None:
             pass
         assert host.begun >= seconds
+
+
+def test_the_start_of_a_card_is_spared_once(monkeypatch):
+    """Where each count takes less than a start does, the card would help with none otherwise."""
+    monkeypatch.setattr(card_count, "is_anything_loaded", lambda: False)
+    monkeypatch.setattr(card_count, "START_WAS_SPARED", threading.Event())
+    hosts = [ChosenHost(Clock(), (False, True, 1e7)) for _ in range(3)]  # 33 ms each
+    for host in hosts:
+        monkeypatch.setattr(card_count, "time", host.clock)
+        card_count._host_beside(host, 1)
+    assert [host.begun is None for host in hosts] == [False, True, True]
 
 
 def test_a_card_counts_where_the_host_cannot(gpu, monkeypatch):
