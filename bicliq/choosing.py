@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from numbers import Integral
 from typing import Any, Literal, Unpack
 
 from bicliq.asking import Place, Reading, read_as
+from bicliq.pipeline.arguments import check_whole
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.formats import Edges
 from bicliq.pipeline.questions.estimate import estimate_table
@@ -103,8 +103,7 @@ def find(
     """
     if by not in BY:
         raise InputError(f"by is {by!r}; it must be one of {listed(BY)}")
-    if not isinstance(top, Integral) or top < 1:
-        raise InputError(f"top is {top!r}; it must be a whole number of at least 1")
+    check_whole("top", top, 1, "it says how many are found")
     asked = FindAsked(
         top=top,
         by=by,

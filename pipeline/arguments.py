@@ -34,6 +34,20 @@ def check_kind(name: str, value: object, kind: str) -> None:
         raise InputError(f"{name} is {value!r}; it must be {called}")
 
 
+def check_whole(name: str, value: Any, least: int, why: str) -> None:
+    """Refuse what is no whole number of at least so many, and say why it must be one.
+
+    Examples
+    --------
+    >>> check_whole("k", 0, 1, "it says how many are shown")
+    Traceback (most recent call last):
+    ...
+    bicliq.pipeline.errors.InputError: k is 0; it must be a whole number of at least 1: it says how many are shown
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool | np.bool_) or value < least:
+        raise InputError(f"{name} is {value!r}; it must be a whole number of at least {least}: {why}")
+
+
 def check_kinds(asked: Any) -> None:
     """Refuse fields of a dataclass that are no numbers or truth values, by their annotations."""
     for each in fields(asked):

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from bicliq.pipeline.arguments import check_whole
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import needs
 from bicliq.pipeline.results.as_table import SHOWN, InBatches, as_text
-from bicliq.pipeline.results.itemsets_asked import check_whole
 from bicliq.pipeline.store.acted import WINDOW
 from bicliq.pipeline.store.bicliques import OBJECTIVE_COLUMNS
 from bicliq.pipeline.store.choice import EVERYTHING, Choice

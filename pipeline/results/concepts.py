@@ -16,12 +16,11 @@ import pyarrow.compute as pc
 from xxhash import xxh3_128_digest
 
 from bicliq import kernels
-from bicliq.pipeline.arguments import check_kind
+from bicliq.pipeline.arguments import check_kind, check_whole
 from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.errors import InputError, LimitReached
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.results.as_table import SHOWN, Answered, InBatches, as_text
-from bicliq.pipeline.results.itemsets_asked import check_whole
 from bicliq.pipeline.words import shown
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bicliq import kernels
+from bicliq.pipeline.arguments import check_whole
 from bicliq.pipeline.columns import column_of
 from bicliq.pipeline.results.as_table import Answered, OfLists
 from bicliq.pipeline.results.concepts import BATCH, Context
-from bicliq.pipeline.results.itemsets_asked import check_whole
 
 
 @dataclass(frozen=True, eq=False, repr=False)

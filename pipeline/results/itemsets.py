@@ -18,12 +18,13 @@ import pyarrow.compute as pc
 from xxhash import xxh3_128_digest
 
 from bicliq import kernels
+from bicliq.pipeline.arguments import check_whole
 from bicliq.pipeline.columns import column_of, folded, values_of, words_column
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.extras import needs
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from bicliq.pipeline.results.as_table import SHOWN, OfLists, as_text
-from bicliq.pipeline.results.itemsets_asked import METRICS, RulesAsked, SetsAsked, check_whole, items_of, rules_in_words
+from bicliq.pipeline.results.itemsets_asked import METRICS, RulesAsked, SetsAsked, items_of, rules_in_words
 from bicliq.pipeline.store.account import account_of
 from bicliq.pipeline.words import shown
 

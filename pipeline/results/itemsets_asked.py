@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from bicliq.pipeline.arguments import check_whole
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.words import shown
 
@@ -151,13 +152,6 @@ def items_of(asked: str, items: Any) -> tuple[Any, ...]:
         kind = "a text, and not" if isinstance(items, str | bytes) else "not"
         raise InputError(f"{asked} = {shown(items)} is {kind} a list of items; one item is [{shown(items)}]")
     return tuple(items)
-
-
-def check_whole(name: str, value: Any, least: int, why: str) -> None:
-    """Refuse what is no whole number of at least so many, and say why it must be one."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not (whole and value >= least):
-        raise InputError(f"{name} = {value!r} is no whole number of at least {least}: {why}")
 
 
 def rules_in_words(record: Mapping[str, Any]) -> str:

@@ -271,8 +271,8 @@ def test_formats_of_groups_are_refused(tmp_path):
         (SHOP, {"min_support": 10**400}, "write a number"),
         (SHOP, {"kind": "open"}, "none of closed, maximal, all"),
         (SHOP, {"max_len": 0}, "at least one item"),
-        (SHOP, {"max_len": "3"}, "max_len = '3' is no whole number of at least 1"),
-        (SHOP, {"max_len": 2.5}, r"max_len = 2\.5 is no whole number of at least 1"),
+        (SHOP, {"max_len": "3"}, "max_len is '3'; it must be a whole number of at least 1"),
+        (SHOP, {"max_len": 2.5}, r"max_len is 2\.5; it must be a whole number of at least 1"),
         (SHOP, {"use_colnames": True}, r"use_colnames: there is no such step.*bicliq\.itemsets\(baskets"),
         (ONE_HOT * 3, {}, "basket '0', item 'jam': the cell is 3.*min_value = 1"),
         (sp.csr_matrix(ONE_HOT.to_numpy() * 2), {}, "the cell is 2"),
@@ -300,8 +300,8 @@ def test_counts_are_items_where_that_is_said():
         ({"min_threshold": float("inf"), "metric": "conviction"}, "the confidence is 1"),
         ({"min_threshold": None, "metric": "lift"}, "min_threshold = None is no number; write the least lift"),
         ({"min_threshold": 1.0000001}, r"1\.0000001 is above 1, which no confidence is$"),
-        ({"max_len": "3"}, "max_len = '3' is no whole number of at least 2"),
-        ({"max_len": 2.5}, r"max_len = 2\.5 is no whole number of at least 2"),
+        ({"max_len": "3"}, "max_len is '3'; it must be a whole number of at least 2"),
+        ({"max_len": 2.5}, r"max_len is 2\.5; it must be a whole number of at least 2"),
         ({"antecedents": 3}, r"antecedents = 3 is not a list of items; one item is \[3\]"),
         ({"use_colnames": True}, r"use_colnames: there is no such step.*bicliq\.rules\(baskets"),
         ({"min_confidence": 0.8}, "min_confidence: is min_threshold here"),
@@ -345,7 +345,7 @@ def test_what_is_no_question_about_found_itemsets_is_refused():
     assert found.top(1, by="count") == found.top(1)
     with pytest.raises(bicliq.InputError, match="by = 'lift' is none of support, count"):
         found.top(by="lift")
-    with pytest.raises(bicliq.InputError, match="k = '3' is no whole number"):
+    with pytest.raises(bicliq.InputError, match="k is '3'; it must be a whole number"):
         found.top("3")
 
 

@@ -178,6 +178,18 @@ def test_sets_of_many_baskets_are_those_of_their_definition(seeds):
     assert n_searched > 2
 
 
+@pytest.mark.parametrize("n_items", [31, 32, 33, 63, 64, 65])
+def test_dense_rows_of_a_word_and_of_more(n_items):
+    chance = np.random.default_rng(n_items)
+    matrix = (chance.random((8, n_items)) < 0.8)[chance.integers(8, size=120)]
+    least = 34
+    assert (matrix.sum(0) >= least).all()
+    sets = reference.closed_of_matrix(matrix, least)
+    assert len(sets) > 20
+    arrays = np.concatenate([[0], np.cumsum(matrix.sum(1))]), np.nonzero(matrix)[1], n_items
+    assert sets_of(kernels.closed_itemsets(*arrays, least), "closed") == sets
+
+
 def test_many_items_and_few_baskets_of_each_are_looked_up_by_lists():
     chance = np.random.default_rng(5)
     pool = [chance.choice(400, 4, replace=False) for _ in range(150)]

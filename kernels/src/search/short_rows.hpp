@@ -17,6 +17,7 @@
 #include "lanes/bitmatrix.hpp"
 
 #include <memory>
+#include <numeric>
 #include <vector>
 
 namespace bicliq {
@@ -34,8 +35,14 @@ class ShortRows {
     for (u32 v : ascending_degree(degree))
       if (degree[v] >= least) vertices_.push_back(v), degree_.push_back(degree[v]);
     if (size() > kMostColumns) return;
+    const auto are_dense = [&](usize edges, usize n_rows) { return !names && kSparse * edges >= n_rows * size(); };
+    if (size() <= 64 && are_dense(std::accumulate(degree_.begin(), degree_.end(), usize{0}), rows.size())) {
+      take_words(rows, n_columns, check);
+      fits_ = true;
+      return;
+    }
     const Short kept = columns_of(rows, n_columns, names ? 1 : 2, check);
-    if (!names && kSparse * kept.columns.size() >= kept.n_rows * usize{size()}) take_bits(kept, check);
+    if (are_dense(kept.columns.size(), kept.n_rows)) take_columns(kept, check);
     else if ((kept.columns.size() + (kept.n_rows + 1) * kBlock) >> 32 == 0) take_lists(kept, names, check);
     else return;
     fits_ = true;
@@ -172,18 +179,45 @@ class ShortRows {
     });
   }
 
-  /// Rows of bits; those with the same columns become one.
+  /// Each row in one word, without a list of its columns.
   template <class Check>
-  void take_bits(const Short& kept, const Check& check) {
+  void take_words(const Rows& rows, u32 n_columns, const Check& check) {
+    std::vector<u64> bit(n_columns, 0);
+    for (u32 c = 0; c < size(); ++c) bit[vertices_[c]] = u64{1} << c;
+    take_bits(rows.size(), [&](const auto& take) {
+      each_vertex(static_cast<u32>(rows.size()), check, [&](u32 r) {
+        u64 columns = 0;
+        for (std::int32_t v : rows[static_cast<std::int32_t>(r)]) columns |= bit[static_cast<u32>(v)];
+        if (columns & (columns - 1)) take([&](u32* row) {
+          for (u32 w = 0; w < stride_; ++w) row[w] = static_cast<u32>(columns >> 32 * w);
+        });
+      });
+    });
+  }
+  template <class Check>
+  void take_columns(const Short& kept, const Check& check) {
+    take_bits(kept.n_rows, [&](const auto& take) {
+      kept.each_row(check, [&](u32, const Column* c, const Column* last) {
+        take([&](u32* row) {
+          for (; c < last; ++c) row[*c / 32] |= 1u << *c % 32;
+        });
+      });
+    });
+  }
+
+  /// Rows of bits; those with the same columns become one. `each_row` calls what it is given for
+  /// each of at most so many, with what marks the columns in a row of zeros.
+  template <class EachRow>
+  void take_bits(usize most_rows, const EachRow& each_row) {
     stride_ = std::max(words_for(size()), 1u);
     usize n_slots = 64;
-    while (n_slots < 2 * kept.n_rows) n_slots *= 2;
+    while (n_slots < 2 * most_rows) n_slots *= 2;
     std::vector<u32> slots(n_slots, ~0u), n(size(), 0);
-    bits_.resize((kept.n_rows + 1) * stride_);
+    bits_.resize((most_rows + 1) * stride_);
     u32* row = bits_.data();
-    kept.each_row(check, [&](u32, const Column* c, const Column* last) {
+    each_row([&](const auto& mark) {
       std::fill(row, row + stride_, 0u);
-      for (; c < last; ++c) row[*c / 32] |= 1u << *c % 32;
+      mark(row);
       usize at = hash_words(row, row + stride_) & (n_slots - 1);
       while (slots[at] != ~0u && !std::equal(row, row + stride_, bits(slots[at]))) at = (at + 1) & (n_slots - 1);
       if (slots[at] != ~0u) {
