@@ -10,7 +10,7 @@ SOURCES := $(wildcard kernels/src/*.txt kernels/src/*/* tests/warps/*)
 # all that it imports, and --help takes more than twice as long.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup setup-dev machine-code wheel wheel-aarch64 demo test collect nightly mutants test-oldest test-newest test-checked sanitize-cpu sanitize-address sanitize-thread odr test-gpu sanitize-gpu faults fuzz load sbom audit lint docs gallery bench clean
+.PHONY: setup setup-dev machine-code wheel wheel-aarch64 demo test collect nightly mutants test-oldest test-newest test-checked sanitize-cpu sanitize-address sanitize-thread odr test-gpu sanitize-gpu faults fuzz load sbom audit lint style types house docs gallery bench clean
 
 # What a run needs: the kernels for the best instruction set of this processor.
 # `make demo WHEEL=dist/….whl` compiles nothing.
@@ -229,14 +229,17 @@ audit: .venv/tools
 
 # Style, types, and the rules of the house (tests/house): who imports whom, long files, wide prose,
 # names that nobody tests.
-# mypy sees the package as it is installed: the folders of the checkout inside `bicliq`.
-TYPED = build/typed/bicliq
-lint: setup-dev
+lint: style types house
+style: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+# mypy sees the package as it is installed: the folders of the checkout inside `bicliq`.
+TYPED = build/typed/bicliq
+types: setup-dev
 	@mkdir -p $(TYPED) && ln -sfn $(CURDIR)/bicliq/*.py $(CURDIR)/bicliq/py.typed $(addprefix $(CURDIR)/,kernels pipeline flows) $(TYPED)
 	@ln -sfn $(CURDIR)/benchmarks build/typed
 	cd build/typed && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml --cache-dir $(CURDIR)/.mypy_cache
+house: setup-dev
 	$(BIN)/python -m pytest -q tests/house
 
 # The pages of docs/ as a site in build/site, with search; a link that leads nowhere is an error.

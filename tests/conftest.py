@@ -23,7 +23,7 @@ __all__ = ["cluster", "prefect_server", "spawned"]
 
 # What passes here passes in CI: the same cases are drawn in every run. Campaigns draw others, by
 # `--hypothesis-profile=drawn` (`make fuzz`).
-settings.register_profile("same", derandomize=True, deadline=None, max_examples=100 if NIGHTLY else 20)
+settings.register_profile("same", derandomize=True, deadline=None, max_examples=100 if NIGHTLY else 15)
 settings.register_profile("drawn", derandomize=False, deadline=None)
 settings.load_profile("same")
 

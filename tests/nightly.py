@@ -19,8 +19,8 @@ NIGHTLY = "BICLIQ_NIGHTLY" in os.environ
 by_night = pytest.mark.skipif(not NIGHTLY, reason="by night: BICLIQ_NIGHTLY is not set")
 
 
-def drawn(examples: int, part: int = 9) -> int:
-    """Number of examples that a property test draws: a ninth of those of the night, or less where
+def drawn(examples: int, part: int = 12) -> int:
+    """Number of examples that a property test draws: a twelfth of those of the night, or less where
     each takes long."""
     return examples if NIGHTLY else max(examples // part, 1)
 
