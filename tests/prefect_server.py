@@ -46,6 +46,9 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         with temporary_settings({PREFECT_API_URL: url}):
             yield url
     finally:
+        from prefect.logging.handlers import APILogWorker
+
+        APILogWorker.drain_all(timeout=60)  # of what is sent later, the test of that moment would say that it fails
         changed.undo()
         server.terminate()
         try:

@@ -14,7 +14,7 @@ import pytest
 
 from bicliq.flows.cli.app import invoke
 from bicliq.pipeline.stages import forecast
-from tests.nightly import part_of
+from tests.nightly import by_night
 
 
 def bicliq(*arguments):
@@ -22,7 +22,8 @@ def bicliq(*arguments):
     return subprocess.run(command, capture_output=True, text=True, timeout=500)
 
 
-@pytest.mark.parametrize(("command", "seed"), part_of(product(["update", "window", "run", "count"], range(2)), 8))
+@by_night
+@pytest.mark.parametrize(("command", "seed"), product(["update", "window", "run", "count"], range(2)))
 def test_advice_that_is_followed_once_is_enough(tmp_path, command, seed):
     chance = np.random.default_rng(seed)
     n, labels = int(chance.integers(900_000, 1_500_000)), int(chance.integers(10_000, 600_000))

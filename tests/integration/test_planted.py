@@ -18,7 +18,7 @@ from bicliq.flows.cli.app import invoke
 from bicliq.pipeline.errors import InputError
 from bicliq.pipeline.graphs.bipartite import BipartiteGraph
 from tests.benches import bench
-from tests.nightly import drawn
+from tests.nightly import by_night, drawn
 from tests.property.graphs import Graph, random_graphs
 from tests.reference.brute_force import maximal_bicliques
 
@@ -62,6 +62,7 @@ def test_what_cannot_be_planted_is_refused() -> None:
         plant_rings(random_background(), 1, density=0)
 
 
+@by_night
 def test_rings_in_a_generated_table_are_named_and_come_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

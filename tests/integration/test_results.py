@@ -161,5 +161,5 @@ def test_nothing_chosen_is_an_empty_answer_of_the_same_columns(groups):
     assert (len(none), list(none), len(none.long())) == (0, [], 0)
     assert none.to_arrow().schema == groups.to_arrow().schema
     assert len(none.top(3)) == 0
-    with pytest.raises(bicliq.InputError, match="number = 0 is no"):
+    with pytest.raises(bicliq.InputError, match="number is 0; it must be"):
         groups.page(0)

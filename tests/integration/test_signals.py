@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from tests import forked
-from tests.nightly import NIGHTLY
+from tests.nightly import NIGHTLY, by_night
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 NUMBERS = list(CODES) if NIGHTLY else [signal.SIGTERM]
@@ -133,6 +133,7 @@ def test_answers_that_are_not_stored(tmp_path, monkeypatch, many, name, number):
     assert not list((tmp_path / "temporary").iterdir())
 
 
+@by_night
 @pytest.mark.parametrize("number", NUMBERS)
 def test_who_waits_for_workers_is_told_so_and_can_be_ended(tmp_path, many, number):
     with subprocess.Popen(

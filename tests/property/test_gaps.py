@@ -16,7 +16,7 @@ from bicliq import kernels
 from tests.nightly import drawn
 from tests.property.graphs import Graph, random_graphs
 
-MANY = settings(max_examples=drawn(2000), deadline=None, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=drawn(2000, 20), deadline=None, suppress_health_check=list(HealthCheck))
 
 Members = tuple[int, ...]
 UNIT = kernels.SurpriseTerms.unit
