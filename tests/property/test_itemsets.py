@@ -178,7 +178,7 @@ def test_sets_of_many_baskets_are_those_of_their_definition(seeds):
     assert n_searched > 2
 
 
-@pytest.mark.parametrize("n_items", [31, 32, 33, 63, 64, 65])
+@pytest.mark.parametrize("n_items", [31, 32, 33, 63, 64, 65, 127, 128, 129])
 def test_dense_rows_of_a_word_and_of_more(n_items):
     chance = np.random.default_rng(n_items)
     matrix = (chance.random((8, n_items)) < 0.8)[chance.integers(8, size=120)]

@@ -68,9 +68,10 @@ class DeliveredRoots {
   Workspace memory_;
   std::vector<u32> count_;     // rows that each column shares with the root
   std::vector<Column> place_; // which bit of a row a column is; else kNowhere
-  std::vector<u32> order_, joined_, excluded_, slots_, names_;
+  std::vector<u32> order_, joined_, excluded_, names_;
   // Rows of bits, equal ones as one, and which bits are candidates and which excluded columns.
-  u32 *own_ = nullptr, *weights_ = nullptr, *open_ = nullptr, *closed_ = nullptr, n_ = 0, stride_ = 0;
+  u32 *own_ = nullptr, *weights_ = nullptr, *open_ = nullptr, *closed_ = nullptr, stride_ = 0;
+  EqualRows equal_;
   Merged merged_;
   Subtree tree_;
 
@@ -135,10 +136,10 @@ class DeliveredRoots {
   }
   void merge_bits(u32 v) {
     stride_ = rows_.stride();
-    begin_merging(rows_.n_rows(v));
+    begin_merging(v / 32, rows_.n_rows(v));
     for (u32 w : order_) open_[w / 32] |= 1u << w % 32;
     for (u32 w = 0; w <= v / 32; ++w) closed_[w] = w < v / 32 ? ~0u : (1u << v % 32) - 1;
-    for (const u32* r = rows_.rows_begin(v); r < rows_.rows_end(v); ++r) merge(rows_.bits(*r), v / 32, rows_.weight(*r));
+    for (const u32* r = rows_.rows_begin(v); r < rows_.rows_end(v); ++r) equal_.add(rows_.bits(*r), rows_.weight(*r));
     take_merged();
   }
 
@@ -229,11 +230,11 @@ class DeliveredRoots {
       else rows_.each_after(kept[i], set);
     };
     if (!Sink::wants_rows && few && kSparse * n_bits >= usize{n} * n_candidates) {
-      begin_merging(n);
+      begin_merging(before, n);
       for (u32 i = 0; i < n_excluded; ++i) closed_[i / 32] |= 1u << i % 32;
       for (u32 i = 0; i < n_candidates; ++i) open_[before + i / 32] |= 1u << i % 32;
       u32* const row = memory_.take(stride_ + 1);
-      for (u32 i = 0; i < n; ++i) write(i, row), merge(row, before, 1);
+      for (u32 i = 0; i < n; ++i) write(i, row), equal_.add(row, 1);
       take_merged();
     } else {
       u32* const rows = memory_.take(usize{n} * stride_ + 1);
@@ -279,51 +280,22 @@ class DeliveredRoots {
 
   // ---- merged rows ------------------------------------------------------------------------------
 
-  void begin_merging(u32 n_rows) {
-    n_ = 0;
+  /// To be called before rows are added, with the first word that has a candidate.
+  void begin_merging(u32 first, u32 n_rows) {
     own_ = memory_.take(usize{n_rows} * stride_);
     weights_ = memory_.take(n_rows);
     open_ = memory_.take(stride_);
     closed_ = memory_.take(stride_);
     std::fill(open_, open_ + stride_, 0u);
     std::fill(closed_, closed_ + stride_, 0u);
-    u32 size = 64;
-    while (size < 2 * n_rows) size *= 2;
-    slots_.assign(size, ~0u);
-  }
-  /// Adds rows that have the same columns, if they have a candidate; these are in words from
-  /// `first` on.
-  void merge(const u32* row, u32 first, u32 weight) {
-    u64 sum = 0;
-    u32 some = 0;
-    for (u32 w = first; w < stride_; ++w) {
-      some |= row[w] & open_[w];
-      sum = (sum ^ (row[w] & open_[w])) * 0x9e3779b97f4a7c15ull, sum ^= sum >> 32;
-    }
-    if (!some) return;
-    const u32 mask = static_cast<u32>(slots_.size() - 1);
-    u32 at = static_cast<u32>(sum) & mask;
-    const auto differs = [&](const u32* other) {
-      u32 bits = 0;
-      for (u32 w = first; w < stride_; ++w) bits |= (row[w] ^ other[w]) & open_[w];
-      return bits != 0;
-    };
-    while (slots_[at] != ~0u && differs(own_ + usize{slots_[at]} * stride_)) at = (at + 1) & mask;
-    if (slots_[at] == ~0u) {
-      slots_[at] = n_;
-      weights_[n_] = weight;
-      std::copy(row, row + stride_, own_ + usize{n_++} * stride_);
-    } else {
-      u32* const to = own_ + usize{slots_[at]} * stride_;
-      for (u32 w = 0; w < stride_; ++w) to[w] &= row[w];
-      weights_[slots_[at]] += weight;
-    }
+    equal_.begin(stride_, first, open_, n_rows, own_, weights_);
   }
 
   /// Lists of masks over merged rows.
   void take_merged() {
+    const u32 n_rows = equal_.size();
     u32 bits[32] = {};
-    for (u32 g = 0; g < n_; ++g)
+    for (u32 g = 0; g < n_rows; ++g)
       for (u32 w = weights_[g]; w; w &= w - 1) ++bits[first_set(w)];
     u32 depth = 0, k = 0, n_excluded = 0, n_candidates = 0;
     for (u32 n : bits) depth += words_for(n);
@@ -335,7 +307,7 @@ class DeliveredRoots {
       if (!bits[shift]) continue;
       u32* to = rows + 32 * usize{k} * stride_;
       for (u32 w = words_for(bits[shift]); w; --w) merged_.shifts[k++] = shift;
-      for (u32 g = 0; g < n_; ++g)
+      for (u32 g = 0; g < n_rows; ++g)
         if (weights_[g] >> shift & 1) to = std::copy(own_ + usize{g} * stride_, own_ + usize{g + 1} * stride_, to);
     }
     tree_.merged = &merged_;

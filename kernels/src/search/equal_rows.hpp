@@ -1,0 +1,68 @@
+// equal_rows.hpp: rows of bits, of which those that are equal in some columns become one.
+//
+// It has the weights of all of them, and of the other columns those that all of them have: so a
+// column has all rows of a set that equal ones are in or out of together if it has all of theirs.
+//
+// Cost: the words of a row, read twice. Memory: 8 to 16 bytes a row, besides the rows.
+#pragma once
+
+#include "lanes/lanes.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace bicliq {
+
+class EqualRows {
+ public:
+  /// Rows of `stride` words, at most so many, are told apart by the columns of `open`, none of
+  /// which is in a word before `first`. Those that differ are laid into `rows`, their weights into
+  /// `weights`.
+  void begin(u32 stride, u32 first, const u32* open, usize most_rows, u32* rows, u32* weights) {
+    stride_ = stride, first_ = first, open_ = open, rows_ = rows, weights_ = weights;
+    n_ = 0;
+    usize size = 64;
+    while (size < 2 * most_rows) size *= 2;
+    slots_.assign(size, kFree);
+  }
+  /// Adds a row, or rows that are equal in all columns, if it has one of those that tell rows
+  /// apart.
+  void add(const u32* row, u32 weight) {
+    u64 sum = 0;
+    u32 some = 0;
+    for (u32 w = first_; w < stride_; ++w) {
+      some |= row[w] & open_[w];
+      sum = (sum ^ (row[w] & open_[w])) * 0x9e3779b97f4a7c15ull, sum ^= sum >> 32;
+    }
+    if (!some) return;
+    const usize mask = slots_.size() - 1;
+    usize at = static_cast<usize>(sum) & mask;
+    while (slots_[at] != kFree && differ(row, to(slots_[at]))) at = (at + 1) & mask;
+    if (slots_[at] == kFree) {
+      slots_[at] = n_;
+      weights_[n_] = weight;
+      std::copy(row, row + stride_, to(n_++));
+    } else {
+      u32* const merged = to(slots_[at]);
+      for (u32 w = 0; w < stride_; ++w) merged[w] &= row[w];
+      weights_[slots_[at]] += weight;
+    }
+  }
+  u32 size() const { return n_; }
+
+ private:
+  static constexpr u32 kFree = ~0u;
+  u32 stride_ = 0, first_ = 0, n_ = 0;
+  const u32* open_ = nullptr;
+  u32 *rows_ = nullptr, *weights_ = nullptr;
+  std::vector<u32> slots_;
+
+  u32* to(u32 i) const { return rows_ + usize{i} * stride_; }
+  bool differ(const u32* a, const u32* b) const {
+    u32 bits = 0;
+    for (u32 w = first_; w < stride_; ++w) bits |= (a[w] ^ b[w]) & open_[w];
+    return bits != 0;
+  }
+};
+
+}  // namespace bicliq
