@@ -119,7 +119,7 @@ def test_busy_groups_give_parts_away_and_slots_go_round(near_words):
     graph = dimacs.load("p_hat300-3")
     found = search([EmulatedGpu(32, near_words)], *graph)
     assert_agrees(found, graph, 36)
-    assert found.given > 100
+    assert found.given > 64  # the slots that 32 groups have
 
 
 @pytest.mark.parametrize(("n", "width"), [(1024, 1), (1040, 2), (2070, 4)])

@@ -9,8 +9,8 @@
 // its columns on eight at a time, forwards and backwards, and where it ends is hardly ever guessed
 // wrongly, which costs more than reading it.
 //
-// Cost: O(edges). Memory: 6 bytes an edge, 4 more with names, and 20 a row; of a dense table a bit
-// a column of a row and 4 bytes an edge.
+// Cost: O(edges). Memory: 6 bytes an edge, 4 more with names, and 20 a row; of a dense table a few
+// bits a column of a row and up to 8 bytes an edge.
 #pragma once
 
 #include "graphs/csr.hpp"
@@ -110,8 +110,8 @@ class ShortRows {
 
  private:
   static constexpr usize kSparse = 16;  // rows are bits where each has one of so many columns, on average
-  static constexpr u32 kWords = 128;   // columns that are marked in a row at once
-  static constexpr usize kListed = 2;  // see `list_rows`
+  static constexpr u32 kWords = 128;    // columns that are marked in a row at once
+  static constexpr usize kListed = 2;   // see `list_rows`
   static constexpr Column kNone = 0xffff;
 
   /// The columns of each row, in any order; none of a row that has too few.
@@ -252,7 +252,8 @@ class ShortRows {
     usize listed = 0;
     std::vector<u32> list(last);
     start_.assign(1, 0);
-    each_vertex(size(), check, [&](u32 c) {
+    for (u32 c = 0; c < size(); ++c) {
+      check();
       if (const u32 n = last - first; listed >= kListed * n) {
         begin_merging(equal, open, c, n);
         for (u32 r = first; r < last; ++r) equal.add(bits(r), weight(r));
@@ -268,10 +269,9 @@ class ShortRows {
       rows_.insert(rows_.end(), list.begin(), list.begin() + n);
       start_.push_back(rows_.size());
       listed += n;
-    });
+    }
   }
 
- private:
   bool fits_ = false;
   u32 stride_ = 0;
   std::vector<u32> vertices_, degree_, weight_, bits_, rows_, names_;
