@@ -1,7 +1,9 @@
 // equal_rows.hpp: rows of bits, of which those that are equal in some columns become one.
 //
-// It has the weights of all of them, and of the other columns those that all of them have: so a
-// column has all rows of a set that equal ones are in or out of together if it has all of theirs.
+// Input: rows, each with a weight, and the columns that tell them apart. Output: the rows that
+// differ, with the sum of the weights, and of the other columns those that all of the equal rows
+// have. Why that is enough: no node tells equal rows apart, so it has all of them or none; and
+// another column covers a node only if it has all of the node's rows.
 //
 // Cost: the words of a row, read twice. Memory: 8 to 16 bytes a row, besides the rows.
 #pragma once
@@ -25,8 +27,8 @@ class EqualRows {
     while (size < 2 * most_rows) size *= 2;
     slots_.assign(size, kFree);
   }
-  /// Adds a row, or rows that are equal in all columns, if it has one of those that tell rows
-  /// apart.
+  /// Adds a row, or as many equal ones as its weight says. One without any column of `open` is
+  /// left out: it is in no node.
   void add(const u32* row, u32 weight) {
     u64 sum = 0;
     u32 some = 0;

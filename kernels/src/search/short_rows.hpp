@@ -244,8 +244,7 @@ class ShortRows {
   }
   /// Lists the rows of each column. To a root all columns before it are excluded, so that the later
   /// it comes the more rows are equal: they become one where that leaves three in four at most,
-  /// which is tried when the lists have got twice as long as there are rows. Mushroom at 400 takes
-  /// two thirds of the time that it takes without.
+  /// which is tried when the lists have got twice as long as there are rows.
   template <class Check>
   void list_rows(EqualRows& equal, std::vector<u32>& open, const Check& check) {
     u32 first = 0, last = static_cast<u32>(weight_.size());
