@@ -1,9 +1,9 @@
 // equal_rows.hpp: rows of bits, of which those that are equal in some columns become one.
 //
-// Input: rows, each with a weight, and the columns that tell them apart. Output: the rows that
-// differ, with the sum of the weights, and of the other columns those that all of the equal rows
-// have. Why that is enough: no node tells equal rows apart, so it has all of them or none; and
-// another column covers a node only if it has all of the node's rows.
+// Input: rows, each with a weight, and the columns that tell them apart. Output: one row for each
+// set of equal ones, with their weights' sum and the other columns that all of them have. Why that
+// is enough: no node tells equal rows apart, so it has all of them or none; and another column
+// covers a node only if it has all of the node's rows.
 //
 // Cost: the words of a row, read twice. Memory: 8 to 16 bytes a row, besides the rows.
 #pragma once
@@ -17,9 +17,8 @@ namespace bicliq {
 
 class EqualRows {
  public:
-  /// Rows of `stride` words, at most so many, are told apart by the columns of `open`, none of
-  /// which is in a word before `first`. Those that differ are laid into `rows`, their weights into
-  /// `weights`.
+  /// At most `most_rows` rows of `stride` words are told apart by the columns of `open`, all in
+  /// words from `first` on. Those that differ are laid into `rows`, their weights into `weights`.
   void begin(u32 stride, u32 first, const u32* open, usize most_rows, u32* rows, u32* weights) {
     stride_ = stride, first_ = first, open_ = open, rows_ = rows, weights_ = weights;
     n_ = 0;
