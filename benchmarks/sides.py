@@ -70,13 +70,15 @@ def measure_sides(graphs: dict[str, Path]) -> Iterator[MeasuredSide]:
     for name, path in graphs.items():
         whole = read_graph_file(path)
         for sizes in itertools.product(SIZES, SIZES):
-            core = core_of(Packed.of(whole.indptr, whole.indices, whole.n_right), *sizes)
-            if core.indices.size and (measured := _measured(name, core, *sizes)):
+            measured = _measured(name, Packed.of(whole.indptr, whole.indices, whole.n_right), *sizes)
+            if measured:
                 yield measured
 
 
-def _measured(name: str, core: Packed, min_left: int, min_right: int) -> MeasuredSide | None:
-    csr = core.csr
+def _measured(name: str, whole: Packed, min_left: int, min_right: int) -> MeasuredSide | None:
+    core = core_of(whole, min_left, min_right)
+    if not core.indices.size:
+        return None
 
     def seconds(side: Side, limit: float) -> float:
         started = time.process_time()
@@ -87,7 +89,7 @@ def _measured(name: str, core: Packed, min_left: int, min_right: int) -> Measure
 
         try:
             kernels.enumerate_maximal_bicliques(
-                *csr, min_left=min_left, min_right=min_right, side=side, progress=give_up
+                *core.csr, min_left=min_left, min_right=min_right, side=side, progress=give_up
             )
         except _GivenUpError:
             return math.inf
@@ -95,8 +97,9 @@ def _measured(name: str, core: Packed, min_left: int, min_right: int) -> Measure
 
     chosen = other = estimate = math.inf
     for _ in range(RUNS):  # by turns, since what else the machine does comes and goes
+        core = core_of(whole, min_left, min_right)  # as in a call: its rows have just been written
         started = time.process_time()
-        side = side_of(*csr, min_left, min_right, "cpu", core.paths)
+        side = side_of(*core.csr, min_left, min_right, "cpu", core.paths)
         estimate = min(estimate, time.process_time() - started)
         chosen = min(chosen, seconds(side, MOST))
         if chosen > MOST:

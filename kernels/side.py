@@ -21,8 +21,8 @@ SEARCHED = (2, 6, 30)
 # A crowded side stays the better one as long as so much of its paths has ends that share enough,
 # and so little of the side is asked for.
 HARDLY_PRUNED, LOW = 0.5, 0.02
-SAMPLED_PATHS = 320
-HOPELESS, DOUBTFUL = 14, 2  # times the paths of a side: the other is not sampled, or not together with it
+SAMPLED_PATHS, SAMPLED_OF_MANY, FEW_EDGES = 320, 96, 100_000  # of a side; fewer where edges are many
+HOPELESS = 14  # times the paths of a side: the other one is not taken
 
 SAMPLED_FOR_WARPS, SEED = 64, 1
 WARP_ROWS = 32  # rows of a node that a warp holds one a lane
@@ -115,37 +115,29 @@ def side_of(
     if max(least.values()) <= MOST_UNPRUNED:
         return chosen
 
-    def n_paths(side: Side) -> float:
-        return float(paths.from_left if side == "left" else paths.from_right)
-
-    def least_cost(side: Side) -> float:
-        n_rows = n_columns if side == "left" else len(starts) - 1
-        return n_paths(side) - n_rows * (least[side] - 1.0) ** 2  # none of the last of a row is a root
-
-    def shares(side: Side) -> tuple[float, ...]:
-        others = least["right" if side == "left" else "left"]
-        found: tuple[float, ...] = paths.crowded(side == "left", max(others, MOST_UNPRUNED), least[side])
-        return found
-
-    def cost(side: Side) -> float:
-        opened, *searched = shares(side)
-        return n_paths(side) * float(opened + sum(map(mul, SEARCHED, searched)))
-
+    n_paths = {"left": float(paths.from_left), "right": float(paths.from_right)}
     other: Side = "right" if chosen == "left" else "left"
-    if n_paths(other) >= HOPELESS * n_paths(chosen):
+    if n_paths[other] >= HOPELESS * n_paths[chosen]:
         return chosen
-    both = n_paths(other) < DOUBTFUL * n_paths(chosen)  # one pass over the edges
-    paths.draw(both or chosen == "left", both or chosen == "right", SAMPLED_PATHS, SEED)
     n_chosen = len(starts) - 1 if chosen == "left" else n_columns
-    is_crowded = n_paths(other) < n_paths(chosen) and least[chosen] <= LOW * n_chosen
-    if is_crowded and shares(chosen)[1] >= HARDLY_PRUNED:
-        return chosen
-    of_chosen = cost(chosen)
-    if not both:
-        if least_cost(other) >= of_chosen:
-            return chosen
-        paths.draw(other == "left", other == "right", SAMPLED_PATHS, SEED)
-    return other if cost(other) < of_chosen else chosen
+    is_crowded = n_paths[other] < n_paths[chosen] and least[chosen] <= LOW * n_chosen
+
+    def cost(side: Side, others: int) -> float:
+        paths.draw(side == "left", SAMPLED_PATHS if len(columns) <= FEW_EDGES else SAMPLED_OF_MANY, SEED)
+        opened, *searched = paths.crowded(side == "left", max(others, MOST_UNPRUNED), least[side])
+        if is_crowded and side == chosen and searched[0] >= HARDLY_PRUNED:
+            return 0.0
+        return n_paths[side] * float(opened + sum(map(mul, SEARCHED, searched)))
+
+    of_left = cost("left", min_right)  # first: paths from the right take a pass over the edges
+    if of_left >= HOPELESS * n_paths["right"]:
+        return "right"
+    if not (is_crowded and chosen == "right"):
+        n_rows = len(starts) - 1
+        least_of_right = n_paths["right"] - n_rows * (min_right - 1.0) ** 2  # the last of a row are no roots
+        if of_left <= least_of_right:
+            return "left"
+    return "left" if of_left <= cost("right", min_left) else "right"
 
 
 def searches_roots_together(side: Side, min_left: int, min_right: int, n_roots: int) -> bool:
@@ -191,5 +183,6 @@ def _side_for_warps(paths: Any, chosen: Side) -> Side:
     def wide_share(side: Side) -> float:
         return float(paths.crowded(side == "left", WARP_ROWS + 1, 1)[1])
 
-    paths.draw(True, True, SAMPLED_FOR_WARPS, SEED)
+    paths.draw(True, SAMPLED_FOR_WARPS, SEED)
+    paths.draw(False, SAMPLED_FOR_WARPS, SEED)
     return other if wide_share(chosen) >= WIDE_SHARE and wide_share(other) <= NARROW_SHARE else chosen

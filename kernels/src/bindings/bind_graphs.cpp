@@ -80,8 +80,8 @@ class Paths {
   Paths(const Wide& indptr, const Values& indices, std::vector<u32> right_degrees)
       : indptr_(indptr), indices_(indices), sample_(rows_of(indptr, indices), std::move(right_degrees)) {}
   const PathSample& sample() const { return sample_; }
-  void draw(bool left_too, bool right_too, u32 n, u64 seed) {
-    without_lock([&] { sample_.draw(left_too, right_too, n, seed); });
+  void draw(bool from_left, u32 n, u64 seed) {
+    without_lock([&] { sample_.draw(from_left, n, seed); });
   }
   nb::tuple crowded(bool from_left, u32 others, u32 own) {
     const Crowd found = without_lock([&] { return sample_.crowded(from_left, others, own); });
@@ -166,7 +166,7 @@ void bind_graphs(nb::module_& module) {
       .def(nb::init<const Wide&, const Values&, u32>(), "indptr"_a, "indices"_a, "n_right"_a)
       .def_prop_ro("from_left", [](const Paths& p) { return p.sample().from_left(); })
       .def_prop_ro("from_right", [](const Paths& p) { return p.sample().from_right(); })
-      .def("draw", &Paths::draw, "left"_a, "right"_a, "n"_a, "seed"_a)
+      .def("draw", &Paths::draw, "from_left"_a, "n"_a, "seed"_a)
       .def("crowded", &Paths::crowded, "from_left"_a, "others"_a, "own"_a);
   bind_pass<Groups>(module, "RootGrouping", [](Groups& g) { return arrays_of(std::move(g.order), std::move(g.partition)); });
   bind_pass<RootCuts>(module, "RootCutting", [](RootCuts& c) { return arrays_of(std::move(c.start), std::move(c.bytes)); });

@@ -6,16 +6,18 @@
 // bicliques with least sizes does with them (`Crowd`). Input: ascending rows of the left side,
 // without repetition.
 //
-// Method: a path is drawn by its middle, in proportion to the pairs of its neighbours, then two of
-// these. The lists of the right vertices that are needed, as middles or as ends, come from a pass
-// over all edges, for both sides at once. Cost: a pass over the edges to sample, and the lists of
-// the sample.
+// Method: from the left side, pairs of random edges that share their right vertex are as likely as
+// paths are many, and the ends are rows. From the right side a path is drawn by its middle, in
+// proportion to the pairs of its neighbours, then two of these, whose lists come from a pass over
+// all edges. Cost: of n paths about edges · sqrt(2 n / paths) random edges and n pairs of rows from
+// the left side; from the right side a pass over the edges as well.
 #pragma once
 
 #include "graphs/rows.hpp"
 #include "lanes/hash.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -39,50 +41,41 @@ class PathSample {
   u64 from_left() const { return from_left_; }
   u64 from_right() const { return from_right_; }
 
-  /// Draws `n` paths, at most `kMost`, from one side or both.
-  void draw(bool left_too, bool right_too, u32 n, u64 seed) {
-    slot_of_.assign(right_degrees_.size(), 0);
-    is_wanted_.assign(right_degrees_.size() / 64 + 1, 0);
-    starts_.assign(1, 0);
-    for (const bool from_left : {true, false}) {
-      if (!(from_left ? left_too : right_too)) continue;
-      draws_[from_left] = drawn(!from_left, std::min(n, kMost), seed);
-      for (const Draw& draw : draws_[from_left]) {
-        if (from_left) want(draw.middle);
-        else want(neighbour(draw.middle, draw.first)), want(neighbour(draw.middle, draw.second));
-      }
-    }
-    gather();
+  /// Draws `n` paths from a side, about so many from the left one, and at most `kMost`.
+  void draw(bool from_left, u32 n, u64 seed) {
+    random_ = seed;
+    ends_[from_left].clear();
+    const u64 pairs = (from_left ? from_left_ : from_right_) - left_.n_edges();
+    if (pairs && from_left) draw_edges(std::min(n, kMost), pairs);
+    if (pairs && !from_left) draw_middles(std::min(n, kMost), pairs), gather();
     is_end_.assign(std::max<usize>(left_.size(), right_degrees_.size()), 0);
   }
   /// What becomes of the paths drawn from a side where a biclique has at least so many of the other
   /// side's vertices, and of its own.
   Crowd crowded(bool from_left, u32 others, u32 own) {
-    const std::vector<Draw>& draws = draws_[from_left];
     const u64 enough = others;
     Crowd found{};
-    for (const Draw& draw : draws) {
-      const auto end = [&](u32 place) { return from_left ? left_[list_of(draw.middle).begin()[place]] : list_of(neighbour(draw.middle, place)); };
-      const u32 n = from_left ? right_degrees_[draw.middle] : left_.degree(draw.middle);
-      const double early = n < own ? 0 : (n - own + 1.0) / n;
-      const u64 shared = shared_by(end(draw.first), end(draw.second), others, static_cast<u32>(std::min(4 * enough, u64{~0u})));
+    for (const Ends& ends : ends_[from_left]) {
+      const auto list = [&](u32 end) { return from_left ? left_[static_cast<std::int32_t>(end)] : list_of(end); };
+      const double n = ends.middle_degree, early = n < own ? 0 : (n - own + 1.0) / n;
+      const u64 shared = shared_by(list(ends.first), list(ends.second), others, static_cast<u32>(std::min(4 * enough, u64{~0u})));
       found.opened += early * (2 - early);
       found.once += shared >= enough ? early : 0;
       found.twice += shared >= 2 * enough ? early * early : 0;
       found.far += shared >= 4 * enough ? early * early : 0;
     }
-    const double all = std::max(static_cast<double>(draws.size()), 1.0);
+    const double all = std::max(static_cast<double>(ends_[from_left].size()), 1.0);
     return {found.opened / all, found.once / all, found.twice / all, found.far / all};
   }
 
  private:
-  static constexpr u32 kMost = 16'384;  // three lists a path have slots, whose numbers have 16 bits
+  static constexpr u32 kMost = 16'384;  // two lists a path have slots, whose numbers have 16 bits
 
-  /// A vertex, and the places of two of its neighbours.
-  struct Draw {
-    u32 middle, first, second;
+  struct Ends {
+    u32 first, second, middle_degree;
   };
 
+  u64 random(u64 below) { return mix(random_ += kLeftSeed) % below; }
   u32 neighbour(u32 u, u32 place) const { return static_cast<u32>(left_.row[left_.start[u] + place]); }
   Span list_of(u32 v) const { return {members_.data() + starts_[slot_of_[v] - 1], members_.data() + starts_[slot_of_[v]]}; }
 
@@ -94,25 +87,43 @@ class PathSample {
     else
       for (u32 d : right_degrees_) f(u64{d});
   }
-  /// n paths whose middles are on a side; none where no vertex of it has two neighbours.
-  std::vector<Draw> drawn(bool middle_is_left, u32 n, u64 seed) const {
-    const u64 pairs = (middle_is_left ? from_right_ : from_left_) - left_.n_edges();
-    const auto random = [&seed](u64 below) { return mix(seed += kLeftSeed) % below; };
-    std::vector<Draw> draws;
-    if (!pairs) return draws;
-    std::vector<u64> places(n);
-    for (u64& place : places) place = random(pairs);
-    std::sort(places.begin(), places.end());
+  /// Paths from left vertices; `pairs` of edges share a right one.
+  void draw_edges(u32 n, u64 pairs) {
+    const double n_edges = static_cast<double>(left_.n_edges()), wanted = n_edges * std::sqrt(2.0 * n / static_cast<double>(pairs));
+    struct Edge {
+      u32 left;
+      std::int32_t before;  // the last one that has this right vertex, or -1
+    };
+    std::vector<Edge> edges(static_cast<usize>(std::min(wanted, n_edges / kLeastPass + kFewEdges)));
+    std::vector<std::int32_t> last(right_degrees_.size(), -1);
+    for (Edge& edge : edges) {
+      const u64 place = random(left_.n_edges());
+      const u32 v = static_cast<u32>(left_.row[place]);
+      const std::int64_t* const after = std::upper_bound(left_.start, left_.start + left_.n, static_cast<std::int64_t>(place));
+      edge = {static_cast<u32>(after - left_.start - 1), last[v]};
+      for (std::int32_t i = edge.before; i >= 0; i = edges[static_cast<u32>(i)].before)
+        if (const u32 u = edges[static_cast<u32>(i)].left; u != edge.left) ends_[true].push_back({u, edge.left, right_degrees_[v]});
+      last[v] = static_cast<std::int32_t>(&edge - edges.data());
+    }
+  }
+  /// Paths from right vertices; `pairs` of neighbours of left vertices.
+  void draw_middles(u32 n, u64 pairs) {
+    slot_of_.assign(right_degrees_.size(), 0);
+    is_wanted_.assign(right_degrees_.size() / 64 + 1, 0);
+    starts_.assign(1, 0);
+    const auto piece = [=](u64 i) { return pairs / n * i + pairs % n * i / n; };  // where the i-th of n begins
+    std::vector<u64> places(n);                                                   // one in each
+    for (u32 i = 0; i < n; ++i) places[i] = piece(i) + random(std::max(piece(i + u64{1}) - piece(i), u64{1}));
     u64 upto = 0;
-    u32 v = 0;
-    each_degree(middle_is_left, [&](u64 d) {
-      for (upto += d * (d - (d > 0)); draws.size() < n && places[draws.size()] < upto;) {
+    auto place = places.begin();
+    for (u32 u = 0; place != places.end(); ++u) {
+      const u64 d = left_.degree(u);
+      for (upto += d * (d - (d > 0)); place != places.end() && *place < upto; ++place) {
         const auto first = static_cast<u32>(random(d)), other = static_cast<u32>(random(d - 1));
-        draws.push_back({v, first, other + (other >= first)});
+        ends_[false].push_back({neighbour(u, first), neighbour(u, other + (other >= first)), static_cast<u32>(d)});
+        want(ends_[false].back().first), want(ends_[false].back().second);
       }
-      ++v;
-    });
-    return draws;
+    }
   }
   void want(u32 v) {
     if (slot_of_[v]) return;
@@ -122,7 +133,6 @@ class PathSample {
   }
   /// Fills the lists that are wanted.
   void gather() {
-    if (starts_.size() == 1) return;
     members_.resize(starts_.back());
     std::vector<usize> next(starts_.begin(), starts_.end());
     constexpr usize kBlock = 4096;
@@ -168,12 +178,14 @@ class PathSample {
     return n;
   }
 
+  static constexpr double kLeastPass = 16, kFewEdges = 1024;  // a random edge takes as long as so many of a pass
   static constexpr usize kFarLonger = 16;  // so many steps of two lists take as long as to look up one
   static constexpr std::ptrdiff_t kPiece = 256;
   const Rows left_;
   std::vector<u32> right_degrees_;
   u64 from_left_ = 0, from_right_ = 0;  // paths
-  std::vector<Draw> draws_[2];
+  u64 random_ = 0;
+  std::vector<Ends> ends_[2];
   std::vector<std::uint16_t> slot_of_;  // of right vertices: which list is theirs, from 1 on
   std::vector<u64> is_wanted_;          // a bit for each of them: few enough for the nearest cache
   std::vector<usize> starts_;           // of the lists
