@@ -21,10 +21,10 @@ SEARCHED = (2, 6, 30)
 # A crowded side stays the better one as long as so much of its paths has ends that share enough,
 # and so little of the side is asked for.
 HARDLY_PRUNED, LOW = 0.5, 0.02
-SAMPLED_PATHS, SAMPLED_OF_MANY, FEW_EDGES = 320, 96, 100_000  # of a side; fewer where edges are many
+SAMPLED_PATHS = 160  # of a side
 HOPELESS = 14  # times the paths of a side: the other one is not taken
 
-SAMPLED_FOR_WARPS, SEED = 64, 1
+SAMPLED_FOR_WARPS, SEED = 64, 9
 WARP_ROWS = 32  # rows of a node that a warp holds one a lane
 FEW_COLUMNS, MOST_COLUMNS = 4, 0xFF00  # as src/search/short_rows.hpp has them
 WIDE_SHARE, NARROW_SHARE = 0.5, 0.1
@@ -123,8 +123,8 @@ def side_of(
     is_crowded = n_paths[other] < n_paths[chosen] and least[chosen] <= LOW * n_chosen
 
     def cost(side: Side, others: int) -> float:
-        paths.draw(side == "left", SAMPLED_PATHS if len(columns) <= FEW_EDGES else SAMPLED_OF_MANY, SEED)
-        opened, *searched = paths.crowded(side == "left", max(others, MOST_UNPRUNED), least[side])
+        asked = max(others, MOST_UNPRUNED), least[side]
+        opened, *searched = paths.crowd(side == "left", *asked, SAMPLED_PATHS, SEED)
         if is_crowded and side == chosen and searched[0] >= HARDLY_PRUNED:
             return 0.0
         return n_paths[side] * float(opened + sum(map(mul, SEARCHED, searched)))
@@ -181,8 +181,6 @@ def _side_for_warps(paths: Any, chosen: Side) -> Side:
         return chosen
 
     def wide_share(side: Side) -> float:
-        return float(paths.crowded(side == "left", WARP_ROWS + 1, 1)[1])
+        return float(paths.crowd(side == "left", WARP_ROWS + 1, 1, SAMPLED_FOR_WARPS, SEED)[1])
 
-    paths.draw(True, SAMPLED_FOR_WARPS, SEED)
-    paths.draw(False, SAMPLED_FOR_WARPS, SEED)
     return other if wide_share(chosen) >= WIDE_SHARE and wide_share(other) <= NARROW_SHARE else chosen

@@ -60,8 +60,7 @@ def test_a_sample_of_paths_is_like_all_of_them(name, many) -> None:
         shares = [shared[shared >= least].sum() / shared.sum() for least in (many, 2 * many, 4 * many)]
         found = []
         for seed in range(10):
-            paths.draw(from_left, 120, seed)
-            opened, *some = paths.crowded(from_left, many, 1)
+            opened, *some = paths.crowd(from_left, many, 1, 120, seed)
             assert opened == 1
             found.append(some)
         assert np.mean(found, axis=0) == pytest.approx(shares, abs=0.06)
@@ -71,12 +70,10 @@ def test_a_sample_of_paths_is_like_all_of_them(name, many) -> None:
 def test_a_path_counts_less_where_few_of_its_row_begin_what_is_wanted() -> None:
     indices = np.tile(np.arange(10, dtype=np.int32), 12)  # all of 12 left and 10 right vertices are adjacent
     paths = load_extension().Paths(np.arange(0, 121, 10), indices, 10)
-    paths.draw(True, 50, 1)
-    paths.draw(False, 50, 1)
-    assert paths.crowded(False, 6, 1) == (1, 1, 1, 0)
-    assert paths.crowded(False, 6, 6) == pytest.approx((0.75, 0.5, 0.25, 0))  # five of ten are roots
-    assert paths.crowded(False, 6, 11) == (0, 0, 0, 0)
-    assert paths.crowded(True, 3, 7) == pytest.approx((0.75, 0.5, 0.25, 0))
+    assert paths.crowd(False, 6, 1, 50, 1) == (1, 1, 1, 0)
+    assert paths.crowd(False, 6, 6, 50, 1) == pytest.approx((0.75, 0.5, 0.25, 0))  # five of ten are roots
+    assert paths.crowd(False, 6, 11, 50, 1) == (0, 0, 0, 0)
+    assert paths.crowd(True, 3, 7, 50, 1) == pytest.approx((0.75, 0.5, 0.25, 0))
 
 
 def test_roots_are_searched_together_where_many_rows_and_few_columns_are_wanted() -> None:

@@ -80,11 +80,8 @@ class Paths {
   Paths(const Wide& indptr, const Values& indices, std::vector<u32> right_degrees)
       : indptr_(indptr), indices_(indices), sample_(rows_of(indptr, indices), std::move(right_degrees)) {}
   const PathSample& sample() const { return sample_; }
-  void draw(bool from_left, u32 n, u64 seed) {
-    without_lock([&] { sample_.draw(from_left, n, seed); });
-  }
-  nb::tuple crowded(bool from_left, u32 others, u32 own) {
-    const Crowd found = without_lock([&] { return sample_.crowded(from_left, others, own); });
+  nb::tuple crowd(bool from_left, u32 others, u32 own, u32 n, u64 seed) {
+    const Crowd found = without_lock([&] { return sample_.crowd(from_left, others, own, n, seed); });
     return nb::make_tuple(found.opened, found.once, found.twice, found.far);
   }
 
@@ -166,8 +163,7 @@ void bind_graphs(nb::module_& module) {
       .def(nb::init<const Wide&, const Values&, u32>(), "indptr"_a, "indices"_a, "n_right"_a)
       .def_prop_ro("from_left", [](const Paths& p) { return p.sample().from_left(); })
       .def_prop_ro("from_right", [](const Paths& p) { return p.sample().from_right(); })
-      .def("draw", &Paths::draw, "from_left"_a, "n"_a, "seed"_a)
-      .def("crowded", &Paths::crowded, "from_left"_a, "others"_a, "own"_a);
+      .def("crowd", &Paths::crowd, "from_left"_a, "others"_a, "own"_a, "n"_a, "seed"_a);
   bind_pass<Groups>(module, "RootGrouping", [](Groups& g) { return arrays_of(std::move(g.order), std::move(g.partition)); });
   bind_pass<RootCuts>(module, "RootCutting", [](RootCuts& c) { return arrays_of(std::move(c.start), std::move(c.bytes)); });
   bind_pass<OwnRows>(module, "Transposition", [](OwnRows& r) { return arrays_of(std::move(r.start), std::move(r.row)); });

@@ -9,8 +9,9 @@
 // Method: from the left side, pairs of random edges that share their right vertex are as likely as
 // paths are many, and the ends are rows. From the right side a path is drawn by its middle, in
 // proportion to the pairs of its neighbours, then two of these, whose lists come from a pass over
-// all edges. Cost: of n paths about edges · sqrt(2 n / paths) random edges and n pairs of rows from
-// the left side; from the right side a pass over the edges as well.
+// the edges, or over some blocks of them where many rows are asked for. Cost: for n paths from the
+// left side about edges · sqrt(2 n / paths) random edges and n pairs of rows; from the right side
+// that pass and n pairs of lists.
 #pragma once
 
 #include "graphs/rows.hpp"
@@ -34,37 +35,36 @@ class PathSample {
  public:
   /// `right_degrees`: of the right vertices of these rows, as `other_degrees` has them.
   PathSample(const Rows& left, std::vector<u32> right_degrees) : left_(left), right_degrees_(std::move(right_degrees)) {
-    each_degree(true, [this](u64 d) { from_right_ += d * d; });
-    each_degree(false, [this](u64 d) { from_left_ += d * d; });
+    for (u32 u = 0; u < left_.n; ++u) from_right_ += u64{left_.degree(u)} * left_.degree(u);
+    for (const u32 d : right_degrees_) from_left_ += u64{d} * d;
   }
 
   u64 from_left() const { return from_left_; }
   u64 from_right() const { return from_right_; }
 
-  /// Draws `n` paths from a side, about so many from the left one, and at most `kMost`.
-  void draw(bool from_left, u32 n, u64 seed) {
+  /// What becomes of paths from a side where a biclique has at least so many of the other side's
+  /// vertices, and of its own. About `n` are drawn, at most `kMost`.
+  Crowd crowd(bool from_left, u32 others, u32 own, u32 n, u64 seed) {
     random_ = seed;
-    ends_[from_left].clear();
-    const u64 pairs = (from_left ? from_left_ : from_right_) - left_.n_edges();
-    if (pairs && from_left) draw_edges(std::min(n, kMost), pairs);
-    if (pairs && !from_left) draw_middles(std::min(n, kMost), pairs), gather();
+    ends_.clear();
     is_end_.assign(std::max<usize>(left_.size(), right_degrees_.size()), 0);
-  }
-  /// What becomes of the paths drawn from a side where a biclique has at least so many of the other
-  /// side's vertices, and of its own.
-  Crowd crowded(bool from_left, u32 others, u32 own) {
-    const u64 enough = others;
+    const u64 pairs = (from_left ? from_left_ : from_right_) - left_.n_edges();
+    u64 rows_a_seen = 1;  // so many rows stand behind each that is seen
+    if (pairs && from_left) draw_edges(std::min(n, kMost), pairs);
+    if (pairs && !from_left) draw_middles(std::min(n, kMost), pairs), rows_a_seen = gather(others);
+    const u64 enough = (others + rows_a_seen - 1) / rows_a_seen;
+
     Crowd found{};
-    for (const Ends& ends : ends_[from_left]) {
+    for (const Ends& ends : ends_) {
       const auto list = [&](u32 end) { return from_left ? left_[static_cast<std::int32_t>(end)] : list_of(end); };
-      const double n = ends.middle_degree, early = n < own ? 0 : (n - own + 1.0) / n;
-      const u64 shared = shared_by(list(ends.first), list(ends.second), others, static_cast<u32>(std::min(4 * enough, u64{~0u})));
+      const double degree = ends.middle_degree, early = degree < own ? 0 : (degree - own + 1) / degree;
+      const u64 shared = shared_by(list(ends.first), list(ends.second), static_cast<u32>(enough), static_cast<u32>(std::min(4 * enough, u64{~0u})));
       found.opened += early * (2 - early);
       found.once += shared >= enough ? early : 0;
       found.twice += shared >= 2 * enough ? early * early : 0;
       found.far += shared >= 4 * enough ? early * early : 0;
     }
-    const double all = std::max(static_cast<double>(ends_[from_left].size()), 1.0);
+    const double all = std::max(static_cast<double>(ends_.size()), 1.0);
     return {found.opened / all, found.once / all, found.twice / all, found.far / all};
   }
 
@@ -77,16 +77,14 @@ class PathSample {
 
   u64 random(u64 below) { return mix(random_ += kLeftSeed) % below; }
   u32 neighbour(u32 u, u32 place) const { return static_cast<u32>(left_.row[left_.start[u] + place]); }
-  Span list_of(u32 v) const { return {members_.data() + starts_[slot_of_[v] - 1], members_.data() + starts_[slot_of_[v]]}; }
-
-  /// f(degree) for the vertices of a side.
-  template <class F>
-  void each_degree(bool of_left, const F& f) const {
-    if (of_left)
-      for (usize u = 0; u < left_.size(); ++u) f(static_cast<u64>(left_.start[u + 1] - left_.start[u]));
-    else
-      for (u32 d : right_degrees_) f(u64{d});
+  /// In which row an edge is.
+  u32 row_of(u64 place) const {
+    const std::int64_t* at = left_.start;
+    for (usize n = left_.n; n > 1; n -= n / 2) at += static_cast<u64>(at[n / 2]) <= place ? n / 2 : 0;  // without a branch
+    return static_cast<u32>(at - left_.start);
   }
+  Span list_of(u32 v) const { return {members_.data() + starts_[slot_of_[v] - 1u], members_.data() + stops_[slot_of_[v] - 1u]}; }
+
   /// Paths from left vertices; `pairs` of edges share a right one.
   void draw_edges(u32 n, u64 pairs) {
     const double n_edges = static_cast<double>(left_.n_edges()), wanted = n_edges * std::sqrt(2.0 * n / static_cast<double>(pairs));
@@ -99,10 +97,9 @@ class PathSample {
     for (Edge& edge : edges) {
       const u64 place = random(left_.n_edges());
       const u32 v = static_cast<u32>(left_.row[place]);
-      const std::int64_t* const after = std::upper_bound(left_.start, left_.start + left_.n, static_cast<std::int64_t>(place));
-      edge = {static_cast<u32>(after - left_.start - 1), last[v]};
+      edge = {row_of(place), last[v]};
       for (std::int32_t i = edge.before; i >= 0; i = edges[static_cast<u32>(i)].before)
-        if (const u32 u = edges[static_cast<u32>(i)].left; u != edge.left) ends_[true].push_back({u, edge.left, right_degrees_[v]});
+        if (const u32 u = edges[static_cast<u32>(i)].left; u != edge.left) ends_.push_back({u, edge.left, right_degrees_[v]});
       last[v] = static_cast<std::int32_t>(&edge - edges.data());
     }
   }
@@ -120,8 +117,8 @@ class PathSample {
       const u64 d = left_.degree(u);
       for (upto += d * (d - (d > 0)); place != places.end() && *place < upto; ++place) {
         const auto first = static_cast<u32>(random(d)), other = static_cast<u32>(random(d - 1));
-        ends_[false].push_back({neighbour(u, first), neighbour(u, other + (other >= first)), static_cast<u32>(d)});
-        want(ends_[false].back().first), want(ends_[false].back().second);
+        ends_.push_back({neighbour(u, first), neighbour(u, other + (other >= first)), static_cast<u32>(d)});
+        want(ends_.back().first), want(ends_.back().second);
       }
     }
   }
@@ -131,27 +128,29 @@ class PathSample {
     is_wanted_[v / 64] |= u64{1} << v % 64;
     starts_.push_back(starts_.back() + right_degrees_[v]);
   }
-  /// Fills the lists that are wanted.
-  void gather() {
+  /// Fills the lists that are wanted from every n-th block of edges, and returns n. It is above one
+  /// where many rows are asked for: `kSeen` of them in a part say as much as all of them in all.
+  u64 gather(u32 others) {
+    const usize n_edges = left_.n_edges(), step = std::clamp<usize>(n_edges / kBlock / kBlocks, 1, std::max(others / kSeen, 1u));
     members_.resize(starts_.back());
-    std::vector<usize> next(starts_.begin(), starts_.end());
-    constexpr usize kBlock = 4096;
-    std::vector<u32> found(kBlock);  // places among the edges of a block
-    std::int32_t u = 0;
-    for (usize first = 0; first < left_.n_edges(); first += kBlock) {
+    stops_ = starts_;
+    u32 found[kBlock];  // places among the edges of a block
+    for (usize first = random(step) * kBlock; first < n_edges; first += step * kBlock) {
       const std::int32_t* const block = left_.row + first;
-      const u32 size = static_cast<u32>(std::min(kBlock, left_.n_edges() - first));
+      const u32 size = static_cast<u32>(std::min(kBlock, n_edges - first));
       usize n = 0;
       for (u32 i = 0; i < size; ++i) {  // without a branch on what it is, which cannot be foretold
         const u32 v = static_cast<u32>(block[i]);
         found[n] = i;
         n += is_wanted_[v / 64] >> v % 64 & 1;
       }
+      u32 u = row_of(first);
       for (usize i = 0; i < n; ++i) {
         while (left_.start[u + 1] <= static_cast<std::int64_t>(first + found[i])) ++u;
-        members_[next[slot_of_[static_cast<u32>(block[found[i]])] - 1u]++] = u;
+        members_[stops_[slot_of_[static_cast<u32>(block[found[i]])] - 1u]++] = static_cast<std::int32_t>(u);
       }
     }
+    return step;
   }
   /// How many numbers are in both, or at least `many`; fewer than `few`, where there are no more.
   u32 shared_by(Span a, Span b, u32 few, u32 many) {
@@ -179,16 +178,18 @@ class PathSample {
   }
 
   static constexpr double kLeastPass = 16, kFewEdges = 1024;  // a random edge takes as long as so many of a pass
+  static constexpr usize kBlock = 1024, kBlocks = 32;  // so many blocks at least are looked at
+  static constexpr u32 kSeen = 8;
   static constexpr usize kFarLonger = 16;  // so many steps of two lists take as long as to look up one
   static constexpr std::ptrdiff_t kPiece = 256;
   const Rows left_;
   std::vector<u32> right_degrees_;
   u64 from_left_ = 0, from_right_ = 0;  // paths
   u64 random_ = 0;
-  std::vector<Ends> ends_[2];
+  std::vector<Ends> ends_;
   std::vector<std::uint16_t> slot_of_;  // of right vertices: which list is theirs, from 1 on
   std::vector<u64> is_wanted_;          // a bit for each of them: few enough for the nearest cache
-  std::vector<usize> starts_;           // of the lists
+  std::vector<usize> starts_, stops_;   // of the lists
   Ids members_;
   std::vector<std::uint8_t> is_end_;    // of either side
 };
