@@ -118,7 +118,7 @@ collect: setup-dev
 
 # All examples, signals and architectures, of which `make test` tries a part (tests/nightly.py), on
 # kernels as users have them, and whether the tests of a day see forty faults made by hand (`make
-# mutants`, half an hour).
+# mutants`, a quarter of an hour).
 nightly:
 	rm -f .venv/installed-dev
 	$(MAKE) setup-dev LANES=here FAST=all
