@@ -52,10 +52,21 @@ def test_a_sample_of_paths_is_like_all_of_them(name, many) -> None:
     graph = load(name)
     cells = np.zeros((len(graph.indptr) - 1, graph.n_right), np.float32)
     cells[np.repeat(np.arange(len(cells)), np.diff(graph.indptr)), graph.indices] = 1
-    paths = load_extension().Paths(graph.indptr, graph.indices, graph.n_right)
+    are_sampled_well(cells, many)
+
+
+@pytest.mark.parametrize("many", [8, 100, 1000])
+def test_so_is_one_of_some_blocks_of_the_edges(many) -> None:
+    cells = np.random.default_rng(1).random((4000, 200)) < np.linspace(0.05, 0.7, 200)
+    are_sampled_well(cells.astype(np.float32), many)
+
+
+def are_sampled_well(cells: np.ndarray, many: int) -> None:
+    starts = np.append(0, cells.sum(axis=1, dtype=np.int64).cumsum())
+    paths = load_extension().Paths(starts, np.nonzero(cells)[1].astype(np.int32), cells.shape[1])
     for from_left, side, n_paths in ((True, cells, paths.from_left), (False, cells.T, paths.from_right)):
         shared = side @ side.T
-        assert n_paths == shared.sum()
+        assert n_paths == shared.sum(dtype=np.float64)
         np.fill_diagonal(shared, 0)
         shares = [shared[shared >= least].sum() / shared.sum() for least in (many, 2 * many, 4 * many)]
         found = []
