@@ -87,6 +87,14 @@ def test_a_path_counts_less_where_few_of_its_row_begin_what_is_wanted() -> None:
     assert paths.crowd(True, 3, 7, 50, 1) == pytest.approx((0.75, 0.5, 0.25, 0))
 
 
+def test_lists_are_compared_as_far_as_it_matters() -> None:
+    paths = load_extension().Paths(np.arange(0, 2201, 2), np.tile(np.arange(2, dtype=np.int32), 1100), 2)
+    assert paths.crowd(False, 275, 1, 50, 1) == (1, 1, 1, 1)  # two right vertices share 1,100 left ones
+    assert paths.crowd(False, 276, 1, 50, 1) == (1, 1, 1, 0)
+    assert paths.crowd(False, 551, 1, 50, 1) == (1, 1, 0, 0)
+    assert paths.crowd(False, 1101, 1, 50, 1) == (1, 0, 0, 0)
+
+
 def test_roots_are_searched_together_where_many_rows_and_few_columns_are_wanted() -> None:
     together = kernels.searches_roots_together
     assert together("right", 33, 4, 65_280)
