@@ -214,6 +214,7 @@ def closed_itemsets(
         return ClosedSets(offsets, items, support, n_items)
     asked: dict[str, Any] = {"min_left": min_support, "threads": threads}
     if min_support > WARP_ROWS and n_items <= max(len(indptr), len(indices) // 2):
+        # to pass over the items takes no longer than to peel
         asked |= {"side": "right", "peels": False}  # as src/search/short_rows.hpp has it
     request = checked_request(indptr, indices, n_items, Backend.CPU, **asked)
     if request.side == "right":
